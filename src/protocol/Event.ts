@@ -1,0 +1,163 @@
+/**
+ * Owns the one vocabulary of what happens in a session.
+ *
+ * A durable event is journaled before the effect it announces, and the session's state is a fold over them. An
+ * ephemeral event is only for people watching: losing one loses nothing, because a durable one repeats its content.
+ * All values are plain JSON, so that a journal line is the event itself.
+ */
+import * as Schema from "effect/Schema"
+import { Content, ContentBlock, ToolResultContent } from "./Content.ts"
+import { PermissionMode } from "./PermissionMode.ts"
+import { StopReason, StreamEvent } from "./StreamEvent.ts"
+import { Terminal } from "./Terminal.ts"
+import { Transition } from "./Transition.ts"
+import { Usage } from "./Usage.ts"
+
+/** What may be done with a tool call whose outcome a crash has hidden. */
+export const Idempotency = Schema.Literals(["read_only", "idempotent", "once"])
+export type Idempotency = typeof Idempotency.Type
+
+/** How a tool call ended; `unknown` is a `once` call that a crash cut off, and is reported as such, never repeated. */
+export const ToolOutcome = Schema.Literals(["completed", "failed", "denied", "cancelled", "unknown"])
+export type ToolOutcome = typeof ToolOutcome.Type
+
+/** The reaction to a person's message: a new prompt, a message for the running turn, or one that ends the running work first. */
+export const Delivery = Schema.Literals(["prompt", "between_rounds", "submit_interrupt"])
+export type Delivery = typeof Delivery.Type
+
+const durable = {
+  SessionStarted: {
+    sessionId: Schema.String,
+    cwd: Schema.String,
+    version: Schema.String,
+    source: Schema.Literals(["startup", "resume", "fork", "import"]),
+    forkedFrom: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, sequence: Schema.Finite })),
+  },
+  /** The model or the permission mode is now this; `by` says who changed it. */
+  ControlsChanged: {
+    model: Schema.String,
+    permissionMode: PermissionMode,
+    by: Schema.String,
+  },
+  PromptReceived: {
+    uuid: Schema.String,
+    promptId: Schema.String,
+    content: Content,
+    delivery: Delivery,
+    /** Written by the harness, not by a person: a continuation request, a summary request. */
+    harness: Schema.optionalKey(Schema.Boolean),
+  },
+  RequestSent: {
+    requestId: Schema.String,
+    attempt: Schema.Finite,
+    model: Schema.String,
+    maxTokens: Schema.Finite,
+    streaming: Schema.Boolean,
+    messages: Schema.Finite,
+    /** Hashes of the layers of the prompt, in cache order: tools, system, messages. */
+    ledger: Schema.Array(Schema.String),
+  },
+  RetryWaiting: {
+    requestId: Schema.String,
+    attempt: Schema.Finite,
+    maxAttempts: Schema.Finite,
+    delayMs: Schema.Finite,
+    reason: Schema.String,
+    status: Schema.optionalKey(Schema.Finite),
+  },
+  BlockReceived: {
+    uuid: Schema.String,
+    messageId: Schema.String,
+    requestId: Schema.String,
+    model: Schema.String,
+    index: Schema.Finite,
+    block: ContentBlock,
+    /** The raw arguments of a tool call that is not valid JSON. Such a call is answered with an error, never run. */
+    malformedInput: Schema.optionalKey(Schema.String),
+  },
+  /** Everything received for this request so far is void; another attempt follows or the turn ends. */
+  ReplyAbandoned: { requestId: Schema.String, reason: Schema.String },
+  ReplyEnded: {
+    messageId: Schema.String,
+    requestId: Schema.String,
+    model: Schema.String,
+    /** `null`: the stream broke off and its complete blocks were kept. */
+    stopReason: Schema.NullOr(StopReason),
+    stopDetail: Schema.optionalKey(Schema.String),
+    usage: Usage,
+    costUsd: Schema.NullOr(Schema.Finite),
+    durationMs: Schema.Finite,
+  },
+  PermissionDecided: {
+    toolUseId: Schema.String,
+    tool: Schema.String,
+    behavior: Schema.Literals(["allow", "deny"]),
+    reason: Schema.String,
+    /** Who decided: a mode, a rule, a person, a hook. */
+    by: Schema.String,
+  },
+  /** Written before the tool runs: after a crash it tells what may have happened. */
+  ToolStarted: {
+    toolUseId: Schema.String,
+    tool: Schema.String,
+    input: Schema.Unknown,
+    idempotency: Idempotency,
+    /** What is known beforehand that may tell after a crash whether it happened (a file's hash, for instance). */
+    evidence: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  },
+  ToolEnded: {
+    uuid: Schema.String,
+    toolUseId: Schema.String,
+    tool: Schema.String,
+    outcome: ToolOutcome,
+    content: ToolResultContent,
+    /** The tool's own typed output, for tools that read transcripts. */
+    structured: Schema.optionalKey(Schema.Unknown),
+    durationMs: Schema.Finite,
+  },
+  TransitionTaken: { transition: Transition, detail: Schema.optionalKey(Schema.String) },
+  TurnEnded: {
+    promptId: Schema.String,
+    terminal: Terminal,
+    /** What the model said last. */
+    result: Schema.String,
+    structuredOutput: Schema.optionalKey(Schema.Unknown),
+    turns: Schema.Finite,
+    durationMs: Schema.Finite,
+    apiDurationMs: Schema.Finite,
+    usage: Usage,
+    costUsd: Schema.Finite,
+  },
+  Diagnosed: {
+    level: Schema.Literals(["info", "warning", "error"]),
+    message: Schema.String,
+  },
+  /** A message of a foreign transcript, taken over when its session is resumed here. */
+  MessageImported: {
+    uuid: Schema.String,
+    role: Schema.Literals(["user", "assistant"]),
+    content: Content,
+    messageId: Schema.optionalKey(Schema.String),
+    model: Schema.optionalKey(Schema.String),
+  },
+} as const
+
+const ephemeral = {
+  /** One event of the stream, as it arrived. */
+  StreamChunk: { requestId: Schema.String, event: StreamEvent },
+  ToolProgressed: { toolUseId: Schema.String, tool: Schema.String, text: Schema.String, elapsedMs: Schema.Finite },
+} as const
+
+export const DurableEvent = Schema.TaggedUnion(durable)
+export type DurableEvent = typeof DurableEvent.Type
+
+export const EphemeralEvent = Schema.TaggedUnion(ephemeral)
+export type EphemeralEvent = typeof EphemeralEvent.Type
+
+export const Event = Schema.TaggedUnion({ ...durable, ...ephemeral })
+export type Event = typeof Event.Type
+
+export type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
+
+export const isDurable = (event: Event): event is DurableEvent =>
+  event._tag !== "StreamChunk" && event._tag !== "ToolProgressed"
