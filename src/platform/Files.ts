@@ -1,0 +1,131 @@
+/** Owns the contract of durable file work: atomic writes, the append handle, locks, text with its encoding kept. */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { FileError, fromCause } from "./FileError.ts"
+import { content, type Disk, MemoryDisk, truncate, writeAt } from "./MemoryDisk.ts"
+import * as Sha256 from "./Sha256.ts"
+import * as Text from "./Text.ts"
+
+/** Somebody else holds the lock, and is alive. */
+export class LockBusy extends Schema.TaggedError<LockBusy>()("LockBusy", {
+  name: Schema.String,
+  holder: Schema.optionalKey(Schema.Int),
+}) {
+  override get message(): string {
+    const who = this.holder === undefined ? "another process" : `process ${this.holder}`
+    return `"${this.name}" is in use by ${who}; end it, or work on a copy`
+  }
+}
+
+/** A file open for appending. One writer; every append is one synchronous write, complete or failed. */
+export interface AppendFile {
+  readonly path: string
+  /** Throws `FileError`: for the journal's hot path, behind a service that catches it. */
+  readonly appendUnsafe: (data: Uint8Array | string) => void
+  readonly append: (data: Uint8Array | string) => Effect.Effect<void, FileError>
+  /** Data reaches the disk. */
+  readonly sync: Effect.Effect<void, FileError>
+  readonly syncUnsafe: () => void
+  /** Bytes in the file as far as this handle knows. */
+  readonly size: () => number
+}
+
+export interface FilesShape {
+  /** Decodes and remembers encoding, BOM and line endings, so that an edit can put them back with `writeText`. */
+  readonly readText: (
+    path: string,
+    options?: { readonly maxBytes?: number },
+  ) => Effect.Effect<Text.TextFile, FileError | Text.NotText>
+  readonly writeText: (path: string, file: Text.TextFile) => Effect.Effect<void, FileError>
+  /** All or nothing. Follows a symlink, keeps mode and owner of what it replaces; a new file gets `mode` (0644). */
+  readonly writeAtomic: (
+    path: string,
+    data: Uint8Array | string,
+    options?: { readonly mode?: number; readonly makeParents?: boolean },
+  ) => Effect.Effect<void, FileError>
+  /** Creates the file with mode 0600 and missing parents with 0700. */
+  readonly openAppend: (path: string) => Effect.Effect<AppendFile, FileError, Scope.Scope>
+  /** Held until the scope closes or the process dies, however it dies. */
+  readonly lock: (name: string) => Effect.Effect<void, LockBusy | FileError, Scope.Scope>
+  /** SHA-256, hex. */
+  readonly hash: (data: Uint8Array | string) => string
+}
+
+export class Files extends Context.Service<Files, FilesShape>()("troupe/platform/Files") {
+  /** On the memory disk: no process, no real file, no real time. */
+  static readonly layerMemory: Layer.Layer<Files, never, MemoryDisk> = Layer.effect(
+    Files,
+    Effect.gen(function* () {
+      const disk = yield* MemoryDisk
+      return memory(disk)
+    }),
+  )
+}
+
+export const toBytes = (data: Uint8Array | string): Uint8Array =>
+  typeof data === "string" ? new TextEncoder().encode(data) : data
+
+/** Refuses a file above the limit before its bytes are decoded. */
+export const tooLarge = (path: string, size: number, limit: number): FileError =>
+  new FileError({ path, operation: "read", reason: "TooLarge", detail: `${size} bytes, limit ${limit}` })
+
+const memory = (disk: Disk): FilesShape => {
+  const attempt = <A>(operation: string, path: string, run: () => A) =>
+    Effect.try({ try: run, catch: (cause) => fromCause(operation, path, cause) })
+
+  const writeAtomic: FilesShape["writeAtomic"] = Effect.fnUntraced(function* (path, data, options) {
+    const now = yield* Clock.currentTimeMillis
+    yield* attempt("write", path, () => {
+      if (options?.makeParents) disk.makeDirectory(path.slice(0, path.lastIndexOf("/")), now, { recursive: true })
+      const file = disk.open(path, now, options?.mode === undefined ? {} : { mode: options.mode })
+      truncate(file, 0, now)
+      writeAt(file, 0, toBytes(data), now)
+    })
+  })
+
+  return {
+    readText: (path, options) =>
+      Effect.gen(function* () {
+        const bytes = yield* attempt("read", path, () => content(disk.file(path)))
+        const limit = options?.maxBytes ?? Number.POSITIVE_INFINITY
+        if (bytes.length > limit) return yield* tooLarge(path, bytes.length, limit)
+        return yield* Effect.fromResult(Text.decode(path, bytes))
+      }),
+    writeText: (path, file) => writeAtomic(path, Text.encode(file.text, file)),
+    writeAtomic,
+    openAppend: Effect.fnUntraced(function* (path) {
+      const clock = yield* Clock.Clock
+      const file = yield* attempt("open", path, () => {
+        const now = clock.currentTimeMillisUnsafe()
+        disk.makeDirectory(path.slice(0, path.lastIndexOf("/")), now, { recursive: true, mode: 0o700 })
+        return disk.open(path, now, { mode: 0o600 })
+      })
+      const appendUnsafe = (data: Uint8Array | string) =>
+        writeAt(file, file.length, toBytes(data), clock.currentTimeMillisUnsafe())
+      return {
+        path,
+        appendUnsafe,
+        append: (data) => Effect.sync(() => appendUnsafe(data)),
+        sync: Effect.void,
+        syncUnsafe: () => {},
+        size: () => file.length,
+      }
+    }),
+    lock: (name) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            if (disk.locks.has(name)) return Effect.fail(new LockBusy({ name }))
+            disk.locks.add(name)
+            return Effect.void
+          }),
+          () => Effect.sync(() => disk.locks.delete(name)),
+        ),
+      ),
+    hash: Sha256.hex,
+  }
+}
