@@ -1,0 +1,116 @@
+/**
+ * Owns which model a name means: ids, aliases, the environment's and the settings' say, and the nearest name for a typo.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Host } from "../platform/Host.ts"
+import { families, knownModels } from "./KnownModels.ts"
+import { merge, type ModelSpec, type Overrides, unknown } from "./ModelSpec.ts"
+
+/** A name, looked up. */
+export interface Resolved {
+  /** What is sent to the service. */
+  readonly id: string
+  readonly spec: ModelSpec
+  /** False: nobody described this model, so it has no price and only careful assumptions. */
+  readonly known: boolean
+  /** A known name that looks like it, for an unknown one. */
+  readonly suggestion?: string
+}
+
+export interface Table {
+  readonly models: ReadonlyArray<ModelSpec>
+  /** What is used when nobody says: `ANTHROPIC_MODEL`, else `sonnet`. */
+  readonly defaultModel: string
+  readonly resolve: (name: string) => Resolved
+}
+
+type Env = (name: string) => string | undefined
+
+/** Builds a table from the facts, what settings say about them, and the environment. */
+export const make = (overrides: Overrides = {}, env: Env = () => undefined): Table => {
+  const specs = new Map(knownModels.map((spec) => [spec.id, spec]))
+  const names = new Map<string, ModelSpec>()
+  const enter = (spec: ModelSpec) => {
+    specs.set(spec.id, spec)
+    for (const name of [spec.id, ...spec.aliases]) names.set(name.toLowerCase(), spec)
+  }
+  for (const spec of knownModels) enter(spec)
+  for (const [id, said] of Object.entries(overrides)) {
+    const like = names.get((said.basedOn ?? id).toLowerCase())
+    // A known model keeps its own id and aliases; a new one that resembles it must not take them over.
+    const base = like?.id === id ? like : { ...(like ?? unknown(id)), id, aliases: [] }
+    enter(merge(base, said))
+  }
+
+  const lookUp = (name: string): Omit<Resolved, "suggestion" | "known"> | undefined => {
+    const exact = names.get(name)
+    if (exact) return { id: exact.id, spec: exact }
+    // A dated snapshot is priced like its model, and sent as it was asked for.
+    const undated = names.get(name.replace(/[-@]\d{8}$/, ""))
+    if (undated) return { id: name, spec: undated }
+    const short = names.get(`claude-${name.replaceAll(".", "-")}`)
+    return short && { id: short.id, spec: short }
+  }
+
+  const familyMember = (family: string): string =>
+    env(`ANTHROPIC_DEFAULT_${family.toUpperCase()}_MODEL`) ??
+    knownModels.find((spec) => spec.id.startsWith(`claude-${family}-`))?.id ??
+    family
+
+  const resolve = (asked: string): Resolved => {
+    const plain = stripped(asked)
+    const family = families.find((name) => name === plain.toLowerCase())
+    const name = family === undefined ? plain : stripped(familyMember(family))
+    const found = lookUp(name.toLowerCase())
+    if (found) return { ...found, known: true }
+    const suggestion = nearest(name.toLowerCase(), [...families, ...names.keys()])
+    return { id: name, spec: unknown(name), known: false, ...(suggestion !== undefined && { suggestion }) }
+  }
+
+  return { models: Array.from(specs.values()), defaultModel: env("ANTHROPIC_MODEL") ?? "sonnet", resolve }
+}
+
+/** `[1m]` once asked for the long window; today's models have it without asking. */
+const stripped = (name: string): string => name.trim().replace(/\[1m\]$/i, "")
+
+/** The closest of some names, if it is close enough to be meant. */
+const nearest = (name: string, among: Iterable<string>): string | undefined => {
+  let best: string | undefined
+  let least = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of among) {
+    const distance = editDistance(name, candidate)
+    if (distance < least) {
+      least = distance
+      best = candidate
+    }
+  }
+  return best
+}
+
+const editDistance = (a: string, b: string): number => {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(swap, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
+    }
+    previous = row
+  }
+  return previous[b.length] ?? 0
+}
+
+/** The table in use. */
+export class ModelTable extends Context.Service<ModelTable, Table>()("troupe/cost/ModelTable") {
+  /** `overrides` is the settings slice `troupe.models`, decoded with `ModelSpec.Overrides`. */
+  static readonly layer = (overrides: Overrides = {}): Layer.Layer<ModelTable, never, Host> =>
+    Layer.effect(
+      ModelTable,
+      Effect.gen(function* () {
+        const host = yield* Host
+        return make(overrides, host.env)
+      }),
+    )
+}
