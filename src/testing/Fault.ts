@@ -1,6 +1,7 @@
 /** Owns what can go wrong between a client and the model, as a playbook states it and as the API words it. */
 import * as Schema from "effect/Schema"
-import { ProviderError } from "../model/Provider.ts"
+import * as ApiErrors from "../model/ApiErrors.ts"
+import type { ProviderError } from "../model/Provider.ts"
 import { When } from "./Matcher.ts"
 import { Time } from "./Timing.ts"
 
@@ -121,39 +122,32 @@ export const refusalOf = (fault: Fault, promptTokens: number): Refusal | undefin
   return undefined
 }
 
+/** What an `error` event says. It comes after the 200, so the status is only what it would have been. */
+export const eventRefusal = (fault: Fault): Refusal =>
+  refusal(529, fault.message ?? "Overloaded", fault.error_type === undefined ? {} : { type: fault.error_type })
+
 export const errorBody = (refused: Refusal, requestId: string) => ({
   type: "error",
   error: { type: refused.type, message: refused.message },
   request_id: requestId,
 })
 
-const reasons: Readonly<Record<string, ProviderError["reason"]>> = {
-  authentication_error: "unauthenticated",
-  billing_error: "billing",
-  permission_error: "forbidden",
-  request_too_large: "request_too_large",
-  rate_limit_error: "rate_limited",
-  overloaded_error: "overloaded",
-  api_error: "server_error",
-  timeout_error: "server_error",
-}
-
-const reasonOf = (refused: Refusal): ProviderError["reason"] => {
-  if (refused.type === "not_found_error") return /model/i.test(refused.message) ? "model_not_found" : "not_found"
-  if (/prompt is too long/.test(refused.message)) return "prompt_too_long"
-  if (refused.status === 429 && /usage limits|spend/i.test(refused.message)) return "spend_cap"
-  return reasons[refused.type] ?? "invalid_request"
-}
-
 /** The same refusal for a client that has no HTTP in between. */
-export const providerError = (refused: Refusal, requestId: string): ProviderError => {
-  const reason = reasonOf(refused)
-  return new ProviderError({
-    reason,
-    message: refused.message,
-    retryable: reason === "rate_limited" || reason === "overloaded" || reason === "server_error",
+export const providerError = (refused: Refusal, requestId: string): ProviderError =>
+  ApiErrors.fromRefusal({
     status: refused.status,
+    type: refused.type,
+    message: refused.message,
+    retryAfterMs: refused.retryAfter === undefined ? undefined : refused.retryAfter * 1000,
     serviceRequestId: requestId,
-    ...(refused.retryAfter !== undefined && { retryAfterMs: refused.retryAfter * 1000 }),
+    firstParty: false,
   })
-}
+
+/** The status line had said 200 already, so the error of an event has none. */
+export const eventError = (refused: Refusal, requestId: string): ProviderError =>
+  ApiErrors.fromRefusal({
+    type: refused.type,
+    message: refused.message,
+    serviceRequestId: requestId,
+    firstParty: false,
+  })

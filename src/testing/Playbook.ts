@@ -9,10 +9,11 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { LineCounter, isNode, parseDocument } from "yaml"
+import { LineCounter, isMap, isNode, isScalar, parseDocument } from "yaml"
 import type { Document } from "yaml"
 import { Fault } from "./Fault.ts"
 import { When } from "./Matcher.ts"
+import { nearest } from "./Nearest.ts"
 import { Ending, Pace, Step } from "./Reply.ts"
 import * as Template from "./Template.ts"
 import type { Told } from "./Told.ts"
@@ -52,6 +53,8 @@ export type Rule = typeof Rule.Type
 const Shape = Schema.Struct({
   name: Schema.optionalKey(Schema.String),
   description: Schema.optionalKey(Schema.String),
+  /** The files the play is about, by path from the working directory: for whoever sets the stage. */
+  workspace: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   /** The models that exist; any other is answered with 404. Without it every name is fine. */
   models: Schema.optionalKey(Schema.Array(Schema.String)),
   pace: Schema.optionalKey(Pace),
@@ -115,8 +118,8 @@ export const parse = Effect.fnUntraced(function* (text: string, file: string) {
     try: (): unknown => document.toJS(),
     catch: (cause) => new PlaybookError({ file, problems: [{ reason: String(cause), path: "" }] }),
   })
-  return yield* decode(value, file, (path) => {
-    const offset = offsetOf(document, path)
+  return yield* decode(value, file, (path, key) => {
+    const offset = offsetOf(document, path, key)
     return offset === undefined ? undefined : place(offset)
   })
 })
@@ -148,23 +151,47 @@ export const load = Effect.fn("Playbook.load")(function* (file: string) {
   return yield* decode(book, file, () => undefined)
 })
 
-const flat = SchemaIssue.makeFormatterStandardSchemaV1()
+const unknownKey = "unknown key; known are "
 
-const decode = (
-  value: unknown,
-  file: string,
-  place: (path: ReadonlyArray<PropertyKey>) => Place | undefined,
-): Effect.Effect<Playbook, PlaybookError> =>
+const flat = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => {
+    if (issue._tag !== "UnexpectedKey") return SchemaIssue.defaultLeafHook(issue)
+    const { ast } = issue
+    return unknownKey + ("propertySignatures" in ast ? ast.propertySignatures.map(({ name }) => String(name)) : []).join(", ")
+  },
+})
+
+/** `key` is true when the path names a key that should not be there: then that is the place, not its value. */
+type Locate = (path: ReadonlyArray<PropertyKey>, key: boolean) => Place | undefined
+
+const decode = (value: unknown, file: string, locate: Locate): Effect.Effect<Playbook, PlaybookError> =>
   Schema.decodeUnknownEffect(Playbook, { errors: "all", onExcessProperty: "error" })(value).pipe(
     Effect.mapError((error) => {
-      const problems = flat(error.issue).issues.map((issue) => {
-        const path = (issue.path ?? []).map((key) => (typeof key === "object" ? key.key : key))
-        const reason = issue.message.charAt(0).toLowerCase() + issue.message.slice(1)
-        return { reason, path: printPath(path), ...place(path) }
-      })
+      const found = flat(error.issue).issues.map(({ message, path }) => ({
+        message,
+        path: (path ?? []).map((key) => (typeof key === "object" ? key.key : key)),
+      }))
+      // A choice that fails complains about itself and about what is wrong inside it: the inside is what helps.
+      const deepest = found.filter(({ path }) => !found.some((other) => isInside(other.path, path)))
+      const problems = deepest.map(({ message, path }) => ({
+        reason: reasonOf(message, path),
+        path: printPath(path),
+        ...locate(path, message.startsWith(unknownKey)),
+      }))
       return new PlaybookError({ file, problems })
     }),
   )
+
+const isInside = (path: ReadonlyArray<PropertyKey>, outer: ReadonlyArray<PropertyKey>): boolean =>
+  path.length > outer.length && outer.every((key, index) => path[index] === key)
+
+const reasonOf = (message: string, path: ReadonlyArray<PropertyKey>): string => {
+  if (!message.startsWith(unknownKey)) return message.charAt(0).toLowerCase() + message.slice(1)
+  const key = String(path.at(-1))
+  const known = message.slice(unknownKey.length)
+  const near = nearest(key, known.split(", "))
+  return `unknown key ${key}; ${near === undefined ? `known are ${known}` : `did you mean ${near}?`}`
+}
 
 const printPath = (path: ReadonlyArray<PropertyKey>): string =>
   path
@@ -173,7 +200,10 @@ const printPath = (path: ReadonlyArray<PropertyKey>): string =>
     .replace(/^\./, "")
 
 /** Where a path is in the text; for a key that is missing, where its parent is. */
-const offsetOf = (document: Document, path: ReadonlyArray<PropertyKey>): number | undefined => {
+const offsetOf = (document: Document, path: ReadonlyArray<PropertyKey>, key: boolean): number | undefined => {
+  const parent: unknown = key ? document.getIn(path.slice(0, -1), true) : undefined
+  const pair = isMap(parent) ? parent.items.find((item) => isScalar(item.key) && item.key.value === path.at(-1)) : undefined
+  if (isScalar(pair?.key) && pair.key.range) return pair.key.range[0]
   for (let length = path.length; length >= 0; length--) {
     const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
     if (isNode(node) && node.range) return node.range[0]

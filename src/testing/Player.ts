@@ -149,7 +149,7 @@ export const make = (book: Playbook, options: Options): Player => {
     }
     if (fault !== undefined) struck.set(fault, (struck.get(fault) ?? 0) + 1)
     if (fault !== undefined && isRefusal(fault)) {
-      const refusal = Fault.refusalOf(fault, PromptCache.make("always").read(body).total)
+      const refusal = Fault.refusalOf(fault, cache.count(body))
       if (refusal !== undefined) return refused(refusal, note)
     }
     if (picked === undefined) return refused(Fault.refusal(500, "a fault without an answer"), note)
@@ -162,7 +162,7 @@ export const make = (book: Playbook, options: Options): Player => {
     return { _tag: "Replied", reply: paced(reply, fault), fault, note }
   }
 
-  return { play, countTokens: (body) => PromptCache.make("always").read(body).total }
+  return { play, countTokens: cache.count }
 }
 
 const refused = (refusal: Fault.Refusal, note: Note): Answer => ({ _tag: "Refused", refusal, note })

@@ -182,27 +182,36 @@ const parsed = (json: string): unknown => {
   }
 }
 
+// What the name and the frame of a call take.
+const callTokens = 12
+
 /** Cuts a reply where the limit falls: the block it falls into is shortened, those after it are not said. */
 const limited = (parts: ReadonlyArray<Part>, maxTokens: number | undefined) => {
   const kept: Array<Part> = []
   let tokens = 0
   for (const made of parts) {
-    const cost = PromptCache.estimate(made.text) + (made.block.type === "tool_use" ? 12 : 0)
-    if (maxTokens === undefined || tokens + cost <= maxTokens) {
-      tokens += cost
+    const frame = made.block.type === "tool_use" ? callTokens : 0
+    const cost = PromptCache.estimate(made.text)
+    if (maxTokens === undefined || tokens + frame + cost <= maxTokens) {
+      tokens += frame + cost
       kept.push(made)
       continue
     }
-    const share = Math.floor((made.text.length * (maxTokens - tokens)) / cost)
-    const text = made.text.slice(0, share)
-    if (made.block.type === "tool_use")
-      kept.push(toolPart({ ...made.step, cut: share }, made.block.name, made.block.id))
-    else if (made.block.type === "thinking") kept.push(thinkingPart(made.step, text))
-    else if (text !== "") kept.push(textPart(made.step, text))
+    const room = maxTokens - tokens - frame
+    const text = room < 0 ? "" : head(made.text, Math.floor((made.text.length * room) / cost))
+    if (made.block.type === "tool_use") {
+      if (room >= 0) kept.push(toolPart({ ...made.step, cut: text.length }, made.block.name, made.block.id))
+    } else if (text !== "") {
+      kept.push(made.block.type === "thinking" ? thinkingPart(made.step, text) : textPart(made.step, text))
+    }
     return { parts: kept, tokens: maxTokens, reached: true }
   }
   return { parts: kept, tokens, reached: false }
 }
+
+/** The first so many units of a text, less one where that would cut a character in two. */
+const head = (text: string, length: number): string =>
+  text.slice(0, (text.codePointAt(length - 1) ?? 0) > 0xffff ? length - 1 : length)
 
 const usage = (plan: Plan, outputTokens: number) => {
   const { input, cacheRead, cacheWrite, ttl } = plan.prompt
@@ -222,8 +231,8 @@ const usage = (plan: Plan, outputTokens: number) => {
   }
 }
 
-/** By characters, never inside one. */
-const chunks = (text: string, size: number): ReadonlyArray<string> => {
+/** Cuts a text into deltas: by characters, never inside one, and nothing is lost. */
+export const chunks = (text: string, size: number): ReadonlyArray<string> => {
   const pieces: Array<string> = []
   let piece = ""
   let length = 0

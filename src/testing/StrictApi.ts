@@ -43,7 +43,7 @@ const emptiness = (body: ApiRequest): string | undefined => {
       return `messages.${at}: content must not be empty`
     }
     for (const [index, block] of toBlocks(message.content).entries()) {
-      if (block.type === "text" && block.text.trim() === "") {
+      if (block.type === "text" && !/\S/.test(block.text)) {
         return `messages.${at}.content.${index}: text blocks must contain more than whitespace`
       }
     }

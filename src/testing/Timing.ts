@@ -23,11 +23,14 @@ export const millis = (time: Time): number => {
   return Number(amount ?? 0) * (unit[name ?? "ms"] ?? 1)
 }
 
+/** It passes without anybody noticing. */
+export const isNone = (delay: Delay | undefined): boolean =>
+  delay === undefined || (typeof delay !== "object" && millis(delay) === 0)
+
 /** Waits by Clock. Nothing at all happens for no delay, so untimed playbooks never need the clock to move. */
 export const wait = (delay: Delay | undefined): Effect.Effect<void> => {
-  if (delay === undefined) return Effect.void
-  if (typeof delay !== "object") return millis(delay) === 0 ? Effect.void : Effect.sleep(millis(delay))
-  return latency(delay.min, delay.max)
+  if (delay === undefined || isNone(delay)) return Effect.void
+  return typeof delay === "object" ? latency(delay.min, delay.max) : Effect.sleep(millis(delay))
 }
 
 /** A latency drawn from `Random`: with `Random.withSeed` the same seed waits the same. For scripted tools and models. */

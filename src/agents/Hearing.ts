@@ -1,0 +1,171 @@
+/**
+ * Owns hearing one reply: every event is recorded in the order it was heard, and complete calls go to the round at once.
+ *
+ * A reply that breaks off is sealed: what is complete of it stands, what is not is void.
+ */
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { BudgetExceeded } from "../kernel/Budget.ts"
+import * as Ids from "../kernel/Ids.ts"
+import { Model, type ModelError, type ModelEvent, type ModelRequest } from "../model/Model.ts"
+import { type ContentBlock, text as textBlock } from "../protocol/Content.ts"
+import type { StopReason, StreamEvent } from "../protocol/StreamEvent.ts"
+import * as Usage from "../protocol/Usage.ts"
+import type { JournalError } from "../session/JournalError.ts"
+import { Recorder } from "../session/Recorder.ts"
+import type { Round } from "../tools/Round.ts"
+
+/** What the model has said. */
+export interface Heard {
+  readonly requestId: string
+  readonly stopReason: StopReason | null
+  readonly stopDetail: string | undefined
+  readonly text: string
+  readonly usage: Usage.Usage
+  readonly costUsd: number
+  readonly durationMs: number
+}
+
+export interface Hearing {
+  readonly listen: (
+    request: Omit<ModelRequest, "restartable">,
+  ) => Effect.Effect<Heard, JournalError | ModelError | BudgetExceeded>
+  /** Keeps what is complete of a reply that will not go on, the text of an unfinished block included. */
+  readonly seal: (reason: string) => Effect.Effect<Heard, JournalError>
+}
+
+/** A reply that is being heard. */
+interface Open {
+  readonly requestId: string
+  readonly model: string
+  messageId: string
+  blocks: number
+  /** The text block that is still growing. */
+  unfinished: string
+  usage: Usage.Usage
+}
+
+export const make = Effect.fnUntraced(function* (round: Round) {
+  const model = yield* Model
+  const recorder = yield* Recorder
+  let open: Open | undefined
+  let said: Array<string> = []
+  let heard: Heard | undefined
+
+  const keep = Effect.fnUntraced(function* (
+    reply: Open,
+    index: number,
+    block: ContentBlock,
+    malformedInput: string | undefined,
+  ) {
+    yield* recorder.emit({
+      _tag: "BlockReceived",
+      uuid: yield* Ids.uuid,
+      messageId: reply.messageId,
+      requestId: reply.requestId,
+      model: reply.model,
+      index,
+      block,
+      ...(malformedInput !== undefined && { malformedInput }),
+    })
+    reply.blocks++
+    reply.unfinished = ""
+    if (block.type === "text") said.push(block.text)
+    if (block.type === "tool_use") yield* round.add({ id: block.id, name: block.name, input: block.input, malformedInput })
+  })
+
+  const hear = Effect.fnUntraced(function* (event: ModelEvent) {
+    switch (event._tag) {
+      case "Attempt": {
+        open = { requestId: event.requestId, model: event.model, messageId: "", blocks: 0, unfinished: "", usage: Usage.none }
+        said = []
+        const { _tag, ...attempt } = event
+        return yield* recorder.emit({ _tag: "RequestSent", ...attempt })
+      }
+      case "Chunk": {
+        if (open) follow(open, event.event)
+        return yield* recorder.emit({ _tag: "StreamChunk", requestId: event.requestId, event: event.event })
+      }
+      case "Block": {
+        open ??= { ...event, blocks: 0, unfinished: "", usage: Usage.none }
+        open.messageId = event.messageId
+        return yield* keep(open, event.index, event.block, event.malformedInput)
+      }
+      case "Waiting": {
+        const { _tag, ...waiting } = event
+        return yield* recorder.emit({ _tag: "RetryWaiting", ...waiting })
+      }
+      case "Abandoned": {
+        open = undefined
+        round.clear()
+        yield* recorder.emit({ _tag: "ReplyAbandoned", requestId: event.requestId, reason: event.reason })
+        return yield* recorder.emit({ _tag: "TransitionTaken", transition: event.transition, detail: event.reason })
+      }
+      case "Reply": {
+        open = undefined
+        const { _tag, ...reply } = event
+        heard = { ...reply, stopDetail: reply.stopDetail, text: said.join("\n"), costUsd: reply.costUsd ?? 0 }
+        return yield* recorder.emit({ _tag: "ReplyEnded", ...reply })
+      }
+    }
+  })
+
+  const nothing = (requestId: string): Heard => ({
+    requestId,
+    stopReason: null,
+    stopDetail: undefined,
+    text: said.join("\n"),
+    usage: Usage.none,
+    costUsd: 0,
+    durationMs: 0,
+  })
+
+  const hearing: Hearing = {
+    listen: Effect.fnUntraced(function* (request) {
+      heard = undefined
+      yield* Stream.runForEach(model.stream({ ...request, restartable: () => !round.hasStarted() }), hear)
+      return heard ?? nothing(open?.requestId ?? "")
+    }),
+    seal: Effect.fnUntraced(function* (reason) {
+      const reply = open
+      open = undefined
+      if (reply === undefined) return heard ?? nothing("")
+      if (reply.unfinished.trim() !== "" && reply.messageId !== "") {
+        yield* keep(reply, reply.blocks, textBlock(reply.unfinished), undefined)
+      }
+      if (reply.blocks === 0) {
+        yield* recorder.emit({ _tag: "ReplyAbandoned", requestId: reply.requestId, reason })
+        return nothing(reply.requestId)
+      }
+      yield* recorder.emit({
+        _tag: "ReplyEnded",
+        messageId: reply.messageId,
+        requestId: reply.requestId,
+        model: reply.model,
+        stopReason: null,
+        stopDetail: reason,
+        usage: reply.usage,
+        costUsd: null,
+        durationMs: 0,
+      })
+      return { ...nothing(reply.requestId), usage: reply.usage }
+    }),
+  }
+  return hearing
+})
+
+/** What a piece of the stream tells about a reply that may never be completed. */
+const follow = (reply: Open, event: StreamEvent): void => {
+  if (event.type === "content_block_delta") {
+    if (event.delta.type === "text_delta") reply.unfinished += event.delta.text
+  } else if (event.type === "message_start") {
+    reply.messageId = event.message.id
+    const { usage } = event.message
+    reply.usage = {
+      ...Usage.none,
+      input_tokens: usage?.input_tokens ?? 0,
+      cache_creation_input_tokens: usage?.cache_creation_input_tokens ?? 0,
+      cache_read_input_tokens: usage?.cache_read_input_tokens ?? 0,
+    }
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * Owns the loop: ask the model, run the tools it calls, tell it what came of them, until the turn ends.
+ *
+ * What the model is asked is the fold of the journal, so the loop keeps no conversation of its own: it goes on as long as
+ * the last word is not the model's.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as Budget from "../kernel/Budget.ts"
+import * as Ids from "../kernel/Ids.ts"
+import { type Model, ModelError } from "../model/Model.ts"
+import type { TextBlock } from "../protocol/Content.ts"
+import type { EventOf } from "../protocol/Event.ts"
+import type { Terminal, TerminalReason } from "../protocol/Terminal.ts"
+import type { Transition } from "../protocol/Transition.ts"
+import * as Usage from "../protocol/Usage.ts"
+import { Controls } from "../session/Controls.ts"
+import type { JournalError } from "../session/JournalError.ts"
+import { Recorder } from "../session/Recorder.ts"
+import * as Round from "../tools/Round.ts"
+import { ToolCatalog } from "../tools/ToolCatalog.ts"
+import { ToolRunner } from "../tools/ToolRunner.ts"
+import * as Hearing from "./Hearing.ts"
+import * as Interrupts from "./Interrupts.ts"
+import * as Recovery from "./Recovery.ts"
+import type { StructuredOutput } from "./StructuredOutput.ts"
+
+export interface TurnOptions {
+  readonly agent: string
+  readonly promptId: string
+  readonly system: ReadonlyArray<TextBlock>
+  /** How many replies there may be before the model is asked for a summary. */
+  readonly maxTurns: number
+  readonly fallbackModel?: string | undefined
+  /** The first output slot and the one for replies that need more. */
+  readonly outputSlots: readonly [first: number, large: number]
+  readonly output?: StructuredOutput | undefined
+  readonly interrupts: Interrupts.Interrupts
+}
+
+type Needs = Model | Recorder | Controls | ToolCatalog | ToolRunner
+
+/** Runs one turn to its recorded end. Nothing it can meet makes it fail: every way out is a `Terminal`. */
+export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn.Return<Terminal, never, Needs> {
+  const recorder = yield* Recorder
+  const startedAt = yield* Clock.currentTimeMillis
+  const tally: Tally = { turns: 0, result: "", usage: Usage.none, costUsd: 0, apiDurationMs: 0 }
+  const terminal = yield* Effect.scoped(loop(options, tally)).pipe(
+    // A budget that closes above us ends the turn here, where what is open can still be answered.
+    Budget.within({ name: `turn ${options.promptId}` }),
+    Effect.catchTag("BudgetExceeded", (spent) =>
+      Effect.as(cancelOpenCalls("the budget was spent"), ended(budgetReason(spent), spent.message)),
+    ),
+    Effect.catchTag("JournalError", (failure) => Effect.succeed(ended("session_failed", failure.message))),
+  )
+  const event: EventOf<"TurnEnded"> = {
+    _tag: "TurnEnded",
+    promptId: options.promptId,
+    terminal,
+    durationMs: (yield* Clock.currentTimeMillis) - startedAt,
+    ...tally,
+  }
+  yield* Effect.catch(recorder.emit(event), () => recorder.show(event))
+  return terminal
+})
+
+/** What a turn adds up to. */
+interface Tally {
+  turns: number
+  result: string
+  structuredOutput?: unknown
+  usage: Usage.Usage
+  costUsd: number
+  apiDurationMs: number
+}
+
+const loop = Effect.fnUntraced(function* (
+  options: TurnOptions,
+  tally: Tally,
+): Effect.fn.Return<Terminal, JournalError | Budget.BudgetExceeded, Needs | Scope.Scope> {
+  const recorder = yield* Recorder
+  const controls = yield* Controls
+  const catalog = yield* ToolCatalog
+  const { history, emit } = recorder
+  const { interrupts, output } = options
+  const recovery = Recovery.make(options.outputSlots)
+
+  const goOn = (transition: Transition, detail?: string) =>
+    emit({ _tag: "TransitionTaken", transition, ...(detail !== undefined && { detail }) })
+  const tell = Effect.fnUntraced(function* (content: string) {
+    const { promptId } = options
+    yield* emit({ _tag: "PromptReceived", uuid: yield* Ids.uuid, promptId, content, delivery: "between_rounds", harness: true })
+  })
+
+  yield* settleWhatACrashLeftOpen
+
+  while (true) {
+    // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
+    const lastCall = tally.turns >= options.maxTurns
+    if (lastCall) yield* tell(summaryRequest(options.maxTurns))
+    yield* Budget.charge({ turns: 1 })
+    const round = yield* Round.make
+    const hearing = yield* Hearing.make(round)
+    const { model } = yield* controls.current
+    const listening = hearing.listen({
+      agent: options.agent,
+      model,
+      fallbackModel: options.fallbackModel,
+      maxTokens: recovery.slot(),
+      system: options.system,
+      tools: catalog.schemas(),
+      messages: history.messages(),
+      ...(lastCall && { toolChoice: "none" as const }),
+      ...(output && { outputConfig: output.config }),
+    })
+    const listened = yield* interrupts.race(Effect.result(listening), () => history.waiting())
+
+    // ── hear ─────────────────────────────────────────────────────────────────────────────────────────────
+    if (Interrupts.isInterrupt(listened)) {
+      tally.result = (yield* hearing.seal(listened.says)).text
+      yield* cancelOpenCalls(listened.says)
+      if (listened.kind === "abort") return ended("aborted_streaming")
+      yield* goOn("submit_interrupt")
+      continue
+    }
+    if (listened._tag === "Failure") {
+      const failure = listened.failure
+      if (!(failure instanceof ModelError)) return yield* failure
+      const heard = yield* hearing.seal(failure.message)
+      if (failure.reason !== "broken_off" || !recovery.maySeal()) {
+        yield* cancelOpenCalls("the reply broke off")
+        tally.result = heard.text
+        return ended(modelReason(failure), failure.message)
+      }
+      yield* goOn("stream_sealed", failure.message)
+    }
+    const heard = listened._tag === "Success" ? listened.success : yield* hearing.seal("")
+    tally.turns += 1
+    tally.result = heard.text
+    tally.usage = Usage.add(tally.usage, heard.usage)
+    tally.costUsd += heard.costUsd
+    tally.apiDurationMs += heard.durationMs
+
+    if (lastCall) {
+      yield* cancelOpenCalls("the turn limit was reached")
+      return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
+    }
+    if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {
+      yield* emit({ _tag: "ReplyAbandoned", requestId: heard.requestId, reason: "it did not fit the first output slot" })
+      yield* goOn("max_output_tokens_escalate", `${recovery.slot()} tokens`)
+      continue
+    }
+
+    // ── act ──────────────────────────────────────────────────────────────────────────────────────────────
+    const acted = yield* interrupts.race(round.finish, () => history.waiting())
+    if (Interrupts.isInterrupt(acted)) {
+      yield* cancelOpenCalls(acted.says)
+      if (acted.kind === "abort") return ended("aborted_tools")
+      yield* goOn("submit_interrupt")
+      continue
+    }
+    if (recovery.malformedTooOften(round.calls())) {
+      return ended("malformed_tool_use_exhausted", "The model sent unreadable tool calls three times in a row.")
+    }
+
+    // ── go on, or end ────────────────────────────────────────────────────────────────────────────────────
+    switch (heard.stopReason) {
+      case "refusal":
+        return ended("refusal", heard.stopDetail ?? "The model declined to answer. Rephrase the request or start anew.")
+      case "model_context_window_exceeded":
+        return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+      case "pause_turn":
+        yield* goOn("pause_turn_continue")
+        continue
+      case "max_tokens":
+        if (!recovery.mayContinue()) {
+          return ended("model_error", "The reply kept exceeding the output limit. Ask for a smaller piece of work.")
+        }
+        yield* goOn("max_output_tokens_recovery")
+        if (round.calls().length === 0) yield* tell(Recovery.continuation)
+        continue
+      case "end_turn":
+      case "stop_sequence":
+      case "tool_use":
+      case null:
+        break
+    }
+    if (history.awaitsReply()) {
+      if (interrupts.stopRequested()) return ended("aborted_tools", "Stopped after the running tools had finished.")
+      yield* goOn("next_turn")
+      continue
+    }
+    if (output !== undefined) {
+      const checked = yield* output.check(heard.text)
+      if (checked._tag === "Failure") {
+        if (!recovery.mayAskForOutputAgain()) return ended("structured_output_retry_exhausted", checked.failure)
+        yield* tell(`Your answer does not fit the required output schema: ${checked.failure}\nAnswer again with JSON that does.`)
+        yield* goOn("next_turn", "structured output")
+        continue
+      }
+      tally.structuredOutput = checked.success
+    }
+    return ended("completed")
+  }
+})
+
+const ended = (reason: TerminalReason, detail?: string): Terminal => ({ reason, ...(detail !== undefined && { detail }) })
+
+/** Every call without a result gets one that says why. */
+const cancelOpenCalls = Effect.fnUntraced(function* (why: string) {
+  const { history } = yield* Recorder
+  const runner = yield* ToolRunner
+  for (const call of history.pending()) {
+    const ran = call.started === undefined ? "It was not run." : "It was stopped; it may have done part of its work."
+    yield* runner.answer({ id: call.toolUseId, name: call.tool }, "cancelled", `Cancelled: ${why}. ${ran}`)
+  }
+})
+
+/** After a crash: what can be repeated without harm is run again, what cannot is reported as unknown. */
+const settleWhatACrashLeftOpen = Effect.gen(function* () {
+  const { history } = yield* Recorder
+  const runner = yield* ToolRunner
+  for (const call of history.pending()) {
+    const { toolUseId: id, tool: name, input, started } = call
+    if (started === undefined) {
+      yield* runner.answer({ id, name }, "cancelled", "The session ended before this call was started. It was not run.")
+    } else if (started.idempotency !== "once") {
+      yield* runner.run(yield* runner.prepare({ id, name, input }))
+    } else {
+      const known = Object.entries(started.evidence ?? {}).map(([what, value]) => `${what}: ${value}`)
+      yield* runner.answer(
+        { id, name },
+        "unknown",
+        "The session ended while this call was running, so its outcome is unknown: it may have happened completely, in part or " +
+          "not at all. It was not repeated. Find out what is the case before you do it again." +
+          (known.length > 0 ? `\nKnown from before the call: ${known.join("; ")}` : ""),
+      )
+    }
+  }
+})
+
+const budgetReason = (spent: Budget.BudgetExceeded): TerminalReason =>
+  spent.resource === "wall" ? "deadline" : spent.resource === "turns" ? "max_turns" : "budget_exhausted"
+
+const modelReason = ({ reason }: ModelError): TerminalReason => {
+  switch (reason) {
+    case "prompt_too_long":
+    case "request_too_large":
+      return "prompt_too_long"
+    case "media_rejected":
+      return "image_error"
+    case "malformed_stream":
+    case "broken_off":
+      return "model_error"
+    default:
+      return "api_error"
+  }
+}
+
+const summaryRequest = (limit: number): string =>
+  `The limit of ${limit} turns is reached and no more tools can be used. Summarise in a few sentences what is done, what is not, and what to do next.`

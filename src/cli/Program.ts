@@ -1,0 +1,280 @@
+/**
+ * Owns what may be typed behind `troupe`: flags, commands and their help. What was typed is judged in `Argv`.
+ *
+ * Nothing here loads Effect, so that `--help` and a mistyped flag are answered at once.
+ */
+import { Command, InvalidArgumentError, Option } from "commander"
+import type { PermissionMode } from "../protocol/PermissionMode.ts"
+
+export const outputFormats = ["text", "json", "stream-json"] as const
+export const inputFormats = ["text", "stream-json"] as const
+export const permissionModes = [
+  "default",
+  "acceptEdits",
+  "plan",
+  "auto",
+  "dontAsk",
+  "bypassPermissions",
+] as const satisfies ReadonlyArray<PermissionMode>
+export const settingSources = ["user", "project", "local"] as const
+
+export type OutputFormat = (typeof outputFormats)[number]
+export type InputFormat = (typeof inputFormats)[number]
+export type SettingSource = (typeof settingSources)[number]
+
+/** The options of the default command, as commander collects them. */
+export interface Flags {
+  readonly print?: boolean
+  readonly outputFormat: OutputFormat
+  readonly inputFormat: InputFormat
+  readonly includePartialMessages?: boolean
+  readonly jsonSchema?: string
+  readonly verbose?: boolean
+  readonly model?: string
+  readonly fallbackModel?: string
+  readonly maxTurns?: number
+  readonly maxBudgetUsd?: number
+  readonly systemPrompt?: string
+  readonly systemPromptFile?: string
+  readonly appendSystemPrompt?: string
+  readonly appendSystemPromptFile?: string
+  readonly permissionMode?: PermissionMode
+  readonly dangerouslySkipPermissions?: boolean
+  readonly allowedTools?: ReadonlyArray<string>
+  readonly disallowedTools?: ReadonlyArray<string>
+  readonly addDir?: ReadonlyArray<string>
+  readonly continue?: boolean
+  readonly resume?: string | true
+  readonly forkSession?: boolean
+  readonly sessionId?: string
+  readonly settings?: string
+  readonly settingSources?: ReadonlyArray<SettingSource>
+  readonly debug?: boolean
+  readonly color: boolean
+}
+
+/** What a command line asks for, before it is checked. */
+export type Wanted =
+  | { readonly _tag: "Session"; readonly prompt: string | undefined; readonly flags: Flags }
+  | { readonly _tag: "ConfigExplain"; readonly key: string | undefined; readonly flags: CommandFlags }
+  | { readonly _tag: "ConfigList"; readonly flags: CommandFlags }
+  | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
+  | { readonly _tag: "Demo"; readonly flags: CommandFlags }
+
+export interface CommandFlags {
+  readonly json?: boolean
+  readonly settings?: string
+  readonly settingSources?: ReadonlyArray<SettingSource>
+  readonly debug?: boolean
+  readonly color: boolean
+}
+
+const whole = (text: string): number => {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1) throw new InvalidArgumentError("It must be a whole number of at least 1.")
+  return value
+}
+
+const money = (text: string): number => {
+  const value = Number(text)
+  if (!/^\$?\d*\.?\d+$/.test(text) || !(Number(text.replace("$", "")) > 0)) {
+    throw new InvalidArgumentError("It must be an amount in US dollars above 0, for instance 2.50.")
+  }
+  return text.startsWith("$") ? Number(text.slice(1)) : value
+}
+
+const port = (text: string): number => {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError("It must be a port from 0 to 65535.")
+  return value
+}
+
+/** `manual` is an older name of `default`. */
+const mode = (text: string): PermissionMode => {
+  const found = permissionModes.find((known) => known === (text === "manual" ? "default" : text))
+  if (found === undefined) throw new InvalidArgumentError(oneOf(text, permissionModes))
+  return found
+}
+
+const sources = (text: string): ReadonlyArray<SettingSource> =>
+  text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .map((part) => {
+      const found = settingSources.find((known) => known === part)
+      if (found === undefined) throw new InvalidArgumentError(oneOf(part, settingSources))
+      return found
+    })
+
+const oneOf = (text: string, known: ReadonlyArray<string>): string => {
+  const near = nearest(text, known)
+  return `It must be one of ${known.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`
+}
+
+/** The name somebody probably meant: at most a third of it is wrong, capitals aside. */
+export const nearest = (text: string, known: ReadonlyArray<string>): string | undefined => {
+  const rated = known
+    .map((name) => ({ name, distance: distance(text.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((a, b) => a.distance - b.distance)
+  return rated[0]?.name
+}
+
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+const examples = `
+Examples:
+  troupe "fix the failing test"                    work in this terminal
+  troupe -p "explain src/index.ts"                 print the answer and exit
+  git diff | troupe -p "review this change"        stdin is added to the prompt
+  troupe -p "list the TODOs" --output-format json --max-budget-usd 0.50
+  troupe -p "run the tests" --allowedTools "Bash(npm test *)" Read
+  troupe --continue                                go on with the latest session here
+  troupe demo                                      watch a session, no key needed
+
+Flags that take several values (--allowedTools, --disallowedTools, --add-dir) take every word up to the next flag. Put
+the prompt before them, or behind "--", or join the values with commas. A prompt that is also a command: troupe -- demo
+
+Exit codes:
+    0  done                          4  the model declined to answer
+    1  failed                      130  interrupted (Ctrl-C)
+    2  wrong usage                 141  the reader of the output went away
+    3  a limit was reached         143  terminated (SIGTERM)
+
+Environment: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, CLAUDE_CONFIG_DIR, NO_COLOR
+`
+
+const sharedOptions = () => [
+  new Option("--debug", "show stack traces and internal events on stderr"),
+  new Option("--no-color", "no colours (NO_COLOR does the same)"),
+]
+
+const settingsOptions = () => [
+  new Option("--settings <file-or-json>", "one more settings file, or settings as JSON; above user, project and local"),
+  new Option("--setting-sources <list>", "which settings files count: user,project,local (default: all)").argParser(
+    sources,
+  ),
+]
+
+const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
+  "Output:": [
+    new Option("-p, --print", "print the answer and exit; implied when stdout is no terminal"),
+    new Option("--output-format <format>", "with -p: the text, one JSON object, or a JSON line per message")
+      .choices(outputFormats)
+      .default("text"),
+    new Option("--input-format <format>", "with -p: a prompt, or JSON lines on stdin (implies -p)")
+      .choices(inputFormats)
+      .default("text"),
+    new Option("--include-partial-messages", "with stream-json: a stream_event line for every piece as it arrives"),
+    new Option("--json-schema <schema>", "with -p: JSON Schema that the final structured output must fit"),
+    new Option("--verbose", "show tool activity on stderr with text, all messages with json"),
+  ],
+  "Model:": [
+    new Option("--model <name>", "model id or alias (sonnet, opus, haiku, …)"),
+    new Option("--fallback-model <name>", "take this one when the model is overloaded"),
+    new Option("--max-turns <n>", "stop after so many rounds with the model").argParser(whole),
+    new Option("--max-budget-usd <amount>", "stop before more than this is spent").argParser(money),
+    new Option("--system-prompt <text>", "replace the system prompt"),
+    new Option("--system-prompt-file <file>", "replace it with a file"),
+    new Option("--append-system-prompt <text>", "add to the system prompt"),
+    new Option("--append-system-prompt-file <file>", "add a file to it"),
+  ],
+  "Permissions:": [
+    new Option(
+      "--permission-mode <mode>",
+      `what may happen without asking: ${permissionModes.join(", ")} (default: "default")`,
+    ).argParser(mode),
+    new Option("--dangerously-skip-permissions", "the same as --permission-mode bypassPermissions"),
+    new Option("--allowedTools, --allowed-tools <tools...>", 'may run without asking: Read "Bash(git log *)"'),
+    new Option("--disallowedTools, --disallowed-tools <tools...>", "may never run"),
+    new Option("--add-dir <dirs...>", "further directories the tools may work in"),
+  ],
+  "Session:": [
+    new Option("-c, --continue", "go on with the latest session of this directory"),
+    new Option("-r, --resume [id]", "go on with this session (without an id: the latest)"),
+    new Option("--fork-session", "with --continue or --resume: go on in a copy"),
+    new Option("--session-id <uuid>", "the id of the new session"),
+  ],
+  "Settings:": [...settingsOptions(), ...sharedOptions()],
+})
+
+export interface Writing {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+  readonly columns: number | undefined
+}
+
+/** The program; `want` hears what a well-formed command line asks for. */
+export const make = (version: string, writing: Writing, want: (wanted: Wanted) => void): Command => {
+  const program = new Command("troupe")
+    .description("A coding agent: works in this directory with a model, journals everything, stays within its budget.")
+    .usage("[options] [prompt]")
+    .argument("[prompt]", "what to do; on a terminal without one, troupe asks")
+    .enablePositionalOptions()
+    .exitOverride()
+    .helpCommand(false)
+    .configureOutput({
+      writeOut: writing.out,
+      writeErr: writing.err,
+      outputError: () => {},
+      getOutHelpWidth: () => Math.min(writing.columns ?? 100, 120),
+      getErrHelpWidth: () => Math.min(writing.columns ?? 100, 120),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+  for (const [group, options] of Object.entries(sessionOptions())) {
+    for (const option of options) program.addOption(option.helpGroup(group))
+  }
+  program
+    .version(version, "-v, --version", "show the version")
+    .helpOption("-h, --help", "show this help")
+    .addHelpText("after", examples)
+    .action((prompt: string | undefined) => want({ _tag: "Session", prompt, flags: program.opts<Flags>() }))
+
+  const add = (parent: Command, usage: string, description: string, options: ReadonlyArray<Option>): Command => {
+    const command = parent.command(usage).description(description).helpCommand(false)
+    for (const option of options) command.addOption(option)
+    return command
+  }
+  const config = add(program, "config", "see which settings count, and why", [])
+  const explain = add(config, "explain [key]", "the value of a setting and where it comes from", [
+    new Option("--json", "as JSON"),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  explain.action((key: string | undefined) => want({ _tag: "ConfigExplain", key, flags: explain.opts<CommandFlags>() }))
+  const list = add(config, "list", "the settings files that were read, and what is wrong with them", [
+    new Option("--json", "as JSON"),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  list.action(() => want({ _tag: "ConfigList", flags: list.opts<CommandFlags>() }))
+
+  const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
+  const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [
+    new Option("--port <port>", "0 takes a free one").argParser(port).default(0),
+    ...sharedOptions(),
+  ])
+  serve.action((playbook: string) => {
+    const flags = serve.opts<CommandFlags & { readonly port: number }>()
+    want({ _tag: "ModelServe", playbook, port: flags.port, flags })
+  })
+
+  const demo = add(program, "demo", "a session in a throw-away workspace with a scripted model: no key, no network", [
+    ...sharedOptions(),
+  ])
+  demo.action(() => want({ _tag: "Demo", flags: demo.opts<CommandFlags>() }))
+  return program
+}

@@ -1,0 +1,138 @@
+/** Owns the shapes of print mode's lines, as SDK clients read them. */
+import type { ContentBlock } from "../protocol/Content.ts"
+import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import type { StreamEvent, WireUsage } from "../protocol/StreamEvent.ts"
+import type { subtype, TerminalReason } from "../protocol/Terminal.ts"
+
+/** On every line. */
+export interface Common {
+  readonly session_id: string
+  readonly uuid: string
+}
+
+export interface InitLine extends Common {
+  readonly type: "system"
+  readonly subtype: "init"
+  readonly cwd: string
+  readonly tools: ReadonlyArray<string>
+  readonly mcp_servers: ReadonlyArray<{ readonly name: string; readonly status: string }>
+  readonly model: string
+  readonly permissionMode: PermissionMode
+  readonly slash_commands: ReadonlyArray<string>
+  readonly agents: ReadonlyArray<string>
+  readonly skills: ReadonlyArray<string>
+  readonly plugins: ReadonlyArray<unknown>
+  readonly output_style: string
+  readonly apiKeySource: string
+  readonly claude_code_version: string
+  readonly capabilities: ReadonlyArray<string>
+}
+
+export interface AssistantLine extends Common {
+  readonly type: "assistant"
+  readonly message: {
+    readonly id: string
+    readonly type: "message"
+    readonly role: "assistant"
+    readonly model: string
+    readonly content: ReadonlyArray<ContentBlock>
+    readonly stop_reason: null
+    readonly stop_sequence: null
+    readonly usage: WireUsage
+  }
+  readonly parent_tool_use_id: null
+}
+
+export interface UserLine extends Common {
+  readonly type: "user"
+  readonly message: { readonly role: "user"; readonly content: ReadonlyArray<ContentBlock> }
+  readonly parent_tool_use_id: null
+  readonly tool_use_result?: unknown
+}
+
+export interface StreamLine extends Common {
+  readonly type: "stream_event"
+  readonly event: StreamEvent
+  readonly parent_tool_use_id: null
+}
+
+export interface RetryLine extends Common {
+  readonly type: "system"
+  readonly subtype: "api_retry"
+  readonly attempt: number
+  readonly max_retries: number
+  readonly retry_delay_ms: number
+  readonly error_status: number | null
+  readonly error: string
+}
+
+export interface DeniedLine extends Common {
+  readonly type: "system"
+  readonly subtype: "permission_denied"
+  readonly tool_name: string
+  readonly tool_use_id: string
+  readonly decision_reason_type: string
+  readonly decision_reason: string
+  readonly message: string
+}
+
+export interface StatusLine extends Common {
+  readonly type: "system"
+  readonly subtype: "status"
+  readonly status: null
+  readonly permissionMode: PermissionMode
+}
+
+export interface ProgressLine extends Common {
+  readonly type: "tool_progress"
+  readonly tool_use_id: string
+  readonly tool_name: string
+  readonly parent_tool_use_id: null
+  readonly elapsed_time_seconds: number
+}
+
+export interface ModelUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadInputTokens: number
+  readonly cacheCreationInputTokens: number
+  readonly webSearchRequests: number
+  readonly costUSD: number
+  readonly contextWindow?: number
+  readonly maxOutputTokens?: number
+}
+
+export interface Denial {
+  readonly tool_name: string
+  readonly tool_use_id: string
+  readonly tool_input: unknown
+}
+
+export interface ResultLine extends Common {
+  readonly type: "result"
+  readonly subtype: ReturnType<typeof subtype>
+  readonly is_error: boolean
+  readonly result: string
+  readonly structured_output?: unknown
+  readonly errors?: ReadonlyArray<string>
+  readonly stop_reason: string | null
+  readonly terminal_reason: TerminalReason
+  readonly num_turns: number
+  readonly duration_ms: number
+  readonly duration_api_ms: number
+  readonly total_cost_usd: number
+  readonly usage: unknown
+  readonly modelUsage: Readonly<Record<string, ModelUsage>>
+  readonly permission_denials: ReadonlyArray<Denial>
+}
+
+export type Line =
+  | InitLine
+  | AssistantLine
+  | UserLine
+  | StreamLine
+  | RetryLine
+  | DeniedLine
+  | StatusLine
+  | ProgressLine
+  | ResultLine

@@ -1,0 +1,84 @@
+/**
+ * Owns the body of a request to the Messages API, byte for byte, and where its cache breakpoints are.
+ *
+ * The breakpoints move from turn to turn while history stays as it is, so they are put in only here.
+ */
+import type { ContentBlock, TextBlock } from "../protocol/Content.ts"
+import type { Message } from "../protocol/Message.ts"
+import { plainBlocks, textOf } from "./MessageText.ts"
+import type { ProviderRequest, ToolSchema } from "./Provider.ts"
+
+const breakpoint = { type: "ephemeral" } as const
+
+/** The API takes no more than this many breakpoints. */
+const most = 4
+
+export const encode = (request: ProviderRequest, stream: boolean): string => {
+  const system = systemOf(request.system)
+  const systemMarks = system.filter((block) => block.cache_control !== undefined).length
+  const toolMark = request.tools.length > 0 && systemMarks < 2
+  const head = {
+    model: request.model,
+    max_tokens: request.maxTokens,
+    stream,
+    ...(system.length > 0 && { system }),
+    ...(request.toolChoice !== undefined && request.tools.length > 0 && { tool_choice: { type: request.toolChoice } }),
+    ...(request.thinking !== undefined && { thinking: request.thinking }),
+    ...(request.outputConfig !== undefined && { output_config: request.outputConfig }),
+    ...(request.stopSequences !== undefined && { stop_sequences: request.stopSequences }),
+    ...(request.metadata !== undefined && { metadata: request.metadata }),
+  }
+  const parts = [JSON.stringify(head).slice(0, -1)]
+  if (request.tools.length > 0) parts.push(`"tools":${toolsText(request.tools, toolMark)}`)
+  parts.push(`"messages":[${messagesText(request.messages, most - systemMarks - (toolMark ? 1 : 0))}]}`)
+  return parts.join(",")
+}
+
+/** Whoever assembled the system prompt may say where it is stable; otherwise all of it is. */
+const systemOf = (blocks: ReadonlyArray<TextBlock>): ReadonlyArray<TextBlock> => {
+  const said = blocks.flatMap((block, index) => (block.cache_control === undefined ? [] : [index])).slice(-2)
+  const marked = new Set(said.length > 0 ? said : [blocks.length - 1])
+  return blocks.map(({ cache_control = breakpoint, ...block }, index) =>
+    marked.has(index) ? { ...block, cache_control } : block,
+  )
+}
+
+const toolTexts = new WeakMap<ReadonlyArray<ToolSchema>, { readonly marked: boolean; readonly text: string }>()
+
+const toolsText = (tools: ReadonlyArray<ToolSchema>, marked: boolean): string => {
+  const before = toolTexts.get(tools)
+  if (before?.marked === marked) return before.text
+  const last = tools.length - 1
+  const text = JSON.stringify(
+    tools.map((tool, index) => (marked && index === last ? { ...tool, cache_control: breakpoint } : tool)),
+  )
+  toolTexts.set(tools, { marked, text })
+  return text
+}
+
+/**
+ * Marks the end, and the end of the request before it: the API looks back only twenty blocks from a breakpoint, and one round
+ * of many tool calls is longer than that.
+ */
+const messagesText = (messages: ReadonlyArray<Message>, marks: number): string => {
+  const marked = new Set<number>()
+  for (let i = messages.length - 1; i >= 0 && marked.size < Math.min(2, marks); i--) {
+    if (messages[i]?.role === "user" || i === messages.length - 1) marked.add(i)
+  }
+  return messages.map((message, i) => (marked.has(i) ? markedText(message) : textOf(message))).join(",")
+}
+
+const markedText = (message: Message): string => {
+  const blocks = plainBlocks(message)
+  const at = blocks.findLastIndex(markable)
+  const content = blocks.map((block, index) => (index === at ? { ...block, cache_control: breakpoint } : block))
+  return JSON.stringify({ role: message.role, content })
+}
+
+/** Thinking takes no breakpoint, and neither does empty text. */
+const markable = (block: ContentBlock): boolean =>
+  block.type === "tool_use" ||
+  block.type === "tool_result" ||
+  block.type === "image" ||
+  block.type === "document" ||
+  (block.type === "text" && block.text !== "")

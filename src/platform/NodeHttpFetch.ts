@@ -1,0 +1,189 @@
+/**
+ * Owns `fetch` over node's own http client: connections are kept alive, an abort closes the socket at once, and nothing is
+ * loaded before the first request. Node's built-in fetch costs a quarter of a second at its first use on Node 20.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Http from "node:http"
+import type { Readable } from "node:stream"
+import { type Fetch, HttpFetch } from "./HttpFetch.ts"
+
+/** Statuses that have no body by definition; `Response` refuses one for them. */
+const bodiless = new Set([101, 204, 205, 304])
+
+interface Client {
+  readonly request: (url: URL, options: Http.RequestOptions) => Http.ClientRequest
+  readonly close: () => void
+}
+
+const open = async (protocol: string): Promise<Client> => {
+  const http = protocol === "https:" ? await import("node:https") : await import("node:http")
+  const agent = new http.Agent({ keepAlive: true, scheduling: "lifo", maxFreeSockets: 64 })
+  return {
+    request: (url, options) => http.request(url, { ...options, agent }),
+    close: () => agent.destroy(),
+  }
+}
+
+export const make = (): { readonly fetch: Fetch; readonly close: () => Promise<void> } => {
+  const clients = new Map<string, Promise<Client>>()
+  const clientFor = (protocol: string): Promise<Client> => {
+    const before = clients.get(protocol)
+    if (before !== undefined) return before
+    const opened = open(protocol)
+    clients.set(protocol, opened)
+    return opened
+  }
+  return {
+    fetch: async (input, init = {}) => {
+      const url = new URL(input instanceof Request ? input.url : input)
+      if (url.protocol !== "http:" && url.protocol !== "https:") {
+        throw new TypeError(`Only http and https addresses can be fetched, not ${url.protocol}//…`)
+      }
+      return exchange(await clientFor(url.protocol), url, init)
+    },
+    close: async () => {
+      for (const client of clients.values()) (await client).close()
+    },
+  }
+}
+
+const exchange = async (client: Client, url: URL, init: RequestInit): Promise<Response> => {
+  const body = bytesOf(init.body)
+  const options = {
+    method: init.method ?? "GET",
+    headers: {
+      ...Object.fromEntries(new Headers(init.headers)),
+      ...(body !== undefined && { "content-length": String(body.byteLength) }),
+    },
+  }
+  const signal = init.signal ?? undefined
+  try {
+    return await once(client, url, options, body, signal)
+  } catch (error) {
+    // The server closed an idle connection just as it was taken up again: it never saw the request.
+    if (!(error instanceof StaleConnection)) throw error
+    return await once(client, url, options, body, signal)
+  }
+}
+
+class StaleConnection extends Error {}
+
+const once = (
+  client: Client,
+  url: URL,
+  options: Http.RequestOptions,
+  body: Uint8Array | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(abortError(signal))
+    const request = client.request(url, options)
+    const abort = () => {
+      const reason = signal === undefined ? new Error("aborted") : abortError(signal)
+      reject(reason)
+      request.destroy(reason)
+    }
+    signal?.addEventListener("abort", abort, { once: true })
+    const done = () => signal?.removeEventListener("abort", abort)
+    request.on("error", (error) => {
+      const stale = request.reusedSocket && "code" in error && (error.code === "ECONNRESET" || error.code === "EPIPE")
+      reject(stale ? new StaleConnection(error.message, { cause: error }) : error)
+    })
+    request.on("close", done)
+    request.on("response", (answer) => {
+      answer.on("error", () => {}) // The body's reader hears of it; without a listener node would throw it.
+      responseOf(answer, url).then(resolve, (error: unknown) => {
+        reject(error instanceof Error ? error : new Error(String(error)))
+        request.destroy()
+      })
+    })
+    request.end(body)
+  })
+
+const responseOf = async (answer: Http.IncomingMessage, url: URL): Promise<Response> => {
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(answer.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value)
+  }
+  const status = answer.statusCode ?? 500
+  const init = { status, statusText: answer.statusMessage ?? "", headers }
+  if (bodiless.has(status)) {
+    answer.resume()
+    return new Response(null, init)
+  }
+  const response = new Response(webStream(await decoded(answer)), init)
+  Object.defineProperty(response, "url", { value: url.href })
+  return response
+}
+
+/** Nobody asked for compression, but some proxies do it all the same. */
+const decoded = async (answer: Http.IncomingMessage): Promise<Readable> => {
+  const encoding = answer.headers["content-encoding"]?.toLowerCase() ?? "identity"
+  if (encoding === "identity") return answer
+  const zlib = await import("node:zlib")
+  const { pipeline } = await import("node:stream")
+  const decoder =
+    encoding === "br"
+      ? zlib.createBrotliDecompress()
+      : encoding === "gzip" || encoding === "deflate"
+        ? zlib.createUnzip()
+        : undefined
+  if (decoder === undefined) throw new TypeError(`The server answered with an unknown content-encoding: ${encoding}`)
+  return pipeline(answer, decoder, () => {})
+}
+
+/** Written out because node's own bridge reads ahead and swallows a reset that comes before the first read. */
+const webStream = (source: Readable): ReadableStream<Uint8Array> => {
+  let over = false
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        source.on("data", (chunk: Uint8Array) => {
+          if (over) return
+          controller.enqueue(chunk)
+          if ((controller.desiredSize ?? 0) <= 0) source.pause()
+        })
+        source.on("end", () => {
+          if (over) return
+          over = true
+          controller.close()
+        })
+        const fail = (error: Error) => {
+          if (over) return
+          over = true
+          controller.error(error)
+        }
+        source.on("error", fail)
+        source.on("close", () => fail(new Error("The connection was closed in the middle of the answer.")))
+        source.pause()
+      },
+      pull: () => {
+        source.resume()
+      },
+      cancel: () => {
+        over = true
+        source.destroy()
+      },
+    },
+    { highWaterMark: 16 },
+  )
+}
+
+const bytesOf = (body: RequestInit["body"]): Uint8Array | undefined => {
+  if (body === undefined || body === null) return undefined
+  if (typeof body === "string") return Buffer.from(body)
+  if (body instanceof Uint8Array) return body
+  throw new TypeError("Only text and bytes can be sent as a body here.")
+}
+
+const abortError = (signal: AbortSignal): Error =>
+  signal.reason instanceof Error ? signal.reason : new DOMException("This operation was aborted", "AbortError")
+
+export const layer: Layer.Layer<HttpFetch> = Layer.effect(
+  HttpFetch,
+  Effect.map(
+    Effect.acquireRelease(Effect.sync(make), (client) => Effect.promise(client.close)),
+    (client) => client.fetch,
+  ),
+)

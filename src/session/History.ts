@@ -1,0 +1,286 @@
+/**
+ * Owns the conversation as a fold over events: what the next request may send, valid by construction.
+ *
+ * Only the newest reply and what came after it can still change. Sending a request freezes everything before, so
+ * messages already sent stay the same values, and each call of `messages` costs only what is new. Every way into the
+ * frozen part goes through `freeze`, which puts the answers of a reply's tool calls right behind it: an unpaired call
+ * cannot be expressed. The fold reads the events of one agent.
+ */
+import type { Content, ContentBlock, ToolUseBlock } from "../protocol/Content.ts"
+import { plainText, toBlocks } from "../protocol/Content.ts"
+import type { DurableEvent, EventOf, Idempotency } from "../protocol/Event.ts"
+import type { Message } from "../protocol/Message.ts"
+import * as Usage from "../protocol/Usage.ts"
+import type { ControlsState } from "./Controls.ts"
+import * as HistoryBlocks from "./HistoryBlocks.ts"
+
+/** A tool call of the newest reply that has no recorded result. */
+export interface PendingCall {
+  readonly toolUseId: string
+  readonly tool: string
+  readonly input: unknown
+  /** It was begun: what it did is unknown. Absent: it never ran. */
+  readonly started?: { readonly idempotency: Idempotency; readonly evidence: Readonly<Record<string, string>> }
+  /** The raw arguments that are not JSON: such a call is answered with an error, never run. */
+  readonly malformedInput?: string
+}
+
+export interface Totals {
+  readonly usage: Usage.Usage
+  readonly costUsd: number
+  /** Replies of the model. */
+  readonly turns: number
+}
+
+interface Call {
+  readonly block: ToolUseBlock
+  readonly malformedInput?: string
+  started?: NonNullable<PendingCall["started"]>
+  result?: HistoryBlocks.Result
+}
+
+interface Reply {
+  readonly requestId: string | undefined
+  readonly messageId: string | undefined
+  readonly imported: boolean
+  readonly blocks: Array<ContentBlock>
+  readonly calls: Map<string, Call>
+  ended: boolean
+  /** It broke off and was kept on purpose. */
+  sealed: boolean
+}
+
+export class History {
+  private readonly frozen: Array<Message> = []
+  private readonly usedIds = new Set<string>()
+  private reply: Reply | undefined
+  /** What people said after the newest reply was asked for. */
+  private said: Array<ContentBlock> = []
+  private requestId: string | undefined
+  private built: ReadonlyArray<Message> | undefined
+
+  sessionId: string | undefined
+  cwd: string | undefined
+  controls: ControlsState | undefined
+  firstPrompt: string | undefined
+  lastPromptId: string | undefined
+  /** A prompt was received and its turn has not ended. */
+  turnOpen = false
+  totals: Totals = { usage: Usage.none, costUsd: 0, turns: 0 }
+
+  apply(event: DurableEvent): void {
+    this.built = undefined
+    switch (event._tag) {
+      case "SessionStarted":
+        this.sessionId = event.sessionId
+        this.cwd = event.cwd
+        return
+      case "ControlsChanged":
+        this.controls = { model: event.model, permissionMode: event.permissionMode }
+        return
+      case "PromptReceived":
+        return this.prompted(event)
+      case "RequestSent":
+        return this.requested(event)
+      case "BlockReceived":
+        return this.received(event)
+      case "ReplyAbandoned":
+        return this.abandoned(event)
+      case "ReplyEnded":
+        return this.ended(event)
+      case "ToolStarted":
+        return this.started(event)
+      case "ToolEnded":
+        return this.answered(event)
+      case "TurnEnded":
+        this.turnOpen = false
+        return
+      case "MessageImported":
+        return event.role === "user" ? this.importedUser(event) : this.importedReply(event)
+      case "RetryWaiting":
+      case "PermissionDecided":
+      case "TransitionTaken":
+      case "Diagnosed":
+        return
+    }
+  }
+
+  /** The conversation so far; a call without a result gets an answer that says so. */
+  messages(): ReadonlyArray<Message> {
+    this.built ??= [...this.frozen, ...this.tail(this.frozen.length === 0)]
+    return this.built
+  }
+
+  /** The calls of the newest reply that still need a result, in order. */
+  pending(): ReadonlyArray<PendingCall> {
+    if (this.reply === undefined || this.reply.imported || !isKept(this.reply)) return []
+    return [...this.reply.calls.values()]
+      .filter((call) => call.result === undefined)
+      .map(({ block, started, malformedInput }) => ({
+        toolUseId: block.id,
+        tool: block.name,
+        input: block.input,
+        ...(started !== undefined && { started }),
+        ...(malformedInput !== undefined && { malformedInput }),
+      }))
+  }
+
+  /** Somebody said something that the newest request does not contain. */
+  waiting(): boolean {
+    return this.said.length > 0
+  }
+
+  /** The last word is not the model's: results or messages wait to be answered. */
+  awaitsReply(): boolean {
+    return this.said.length > 0 || (this.reply !== undefined && this.reply.calls.size > 0)
+  }
+
+  private prompted(event: EventOf<"PromptReceived">): void {
+    this.said.push(...HistoryBlocks.userBlocks(event.content))
+    this.lastPromptId = event.promptId
+    this.turnOpen = true
+    if (event.harness !== true) this.remember(event.content)
+  }
+
+  private remember(content: Content): void {
+    const words = plainText(content).trim()
+    if (this.firstPrompt === undefined && words !== "") this.firstPrompt = words
+  }
+
+  private requested(event: EventOf<"RequestSent">): void {
+    // A further attempt repeats the same messages: what was said since then is not in it, and stays behind its reply.
+    const repeated = event.attempt > 1 && this.reply === undefined && this.requestId !== undefined
+    if (!repeated) this.freeze()
+    this.requestId = event.requestId
+  }
+
+  private received(event: EventOf<"BlockReceived">): void {
+    if (this.reply?.requestId !== event.requestId || this.reply.ended) {
+      if (this.reply !== undefined || this.requestId !== event.requestId) this.freeze()
+      this.requestId = event.requestId
+      this.reply = newReply(event.requestId, event.messageId, false)
+    }
+    this.take(this.reply, event.block, event.malformedInput)
+  }
+
+  private take(reply: Reply, block: ContentBlock, malformedInput?: string): void {
+    const kept = HistoryBlocks.replyBlock(block)
+    if (kept === undefined) return
+    if (kept.type === "tool_use") {
+      // The API refuses a second call of the same name tag; the first one is the one that ran.
+      if (this.usedIds.has(kept.id)) return
+      this.usedIds.add(kept.id)
+      reply.calls.set(kept.id, { block: kept, ...(malformedInput !== undefined && { malformedInput }) })
+    }
+    reply.blocks.push(kept)
+  }
+
+  private abandoned(event: EventOf<"ReplyAbandoned">): void {
+    const { reply } = this
+    if (reply === undefined || reply.requestId !== event.requestId) return
+    // What has begun cannot be made undone by forgetting it.
+    if (reply.sealed || hasStarted(reply)) return
+    this.forget(reply)
+  }
+
+  private forget(reply: Reply): void {
+    for (const id of reply.calls.keys()) this.usedIds.delete(id)
+    this.reply = undefined
+  }
+
+  private ended(event: EventOf<"ReplyEnded">): void {
+    this.totals = {
+      usage: Usage.add(this.totals.usage, event.usage),
+      costUsd: this.totals.costUsd + (event.costUsd ?? 0),
+      turns: this.totals.turns + 1,
+    }
+    if (this.reply?.requestId !== event.requestId) return
+    this.reply.ended = true
+    this.reply.sealed = event.stopReason === null
+  }
+
+  private started(event: EventOf<"ToolStarted">): void {
+    const call = this.reply?.calls.get(event.toolUseId)
+    if (call !== undefined) call.started ??= { idempotency: event.idempotency, evidence: event.evidence ?? {} }
+  }
+
+  private answered(event: EventOf<"ToolEnded">): void {
+    const call = this.reply?.calls.get(event.toolUseId)
+    if (call !== undefined) call.result ??= { content: event.content, isError: event.outcome !== "completed" }
+  }
+
+  private importedUser(event: EventOf<"MessageImported">): void {
+    for (const block of toBlocks(event.content)) {
+      if (block.type !== "tool_result") continue
+      const call = this.reply?.calls.get(block.tool_use_id)
+      if (call !== undefined) call.result ??= { content: block.content ?? "", isError: block.is_error === true }
+    }
+    this.said.push(...HistoryBlocks.userBlocks(event.content))
+    this.remember(event.content)
+  }
+
+  private importedReply(event: EventOf<"MessageImported">): void {
+    // One reply stands in several lines, the results of its first calls maybe between them.
+    const same = event.messageId !== undefined && this.reply?.messageId === event.messageId && this.said.length === 0
+    if (!same || this.reply === undefined) {
+      this.freeze()
+      this.reply = newReply(undefined, event.messageId, true)
+      this.requestId = undefined
+    }
+    for (const block of toBlocks(event.content)) this.take(this.reply, block)
+  }
+
+  private freeze(): void {
+    this.frozen.push(...this.tail(this.frozen.length === 0))
+    if (this.reply !== undefined && !isKept(this.reply)) this.forget(this.reply)
+    this.reply = undefined
+    this.said = []
+  }
+
+  /** The newest reply, the answers to its calls in their order, then what people said. */
+  private tail(first: boolean): ReadonlyArray<Message> {
+    const reply = this.reply !== undefined && isKept(this.reply) ? this.reply : undefined
+    const assistant = reply === undefined ? [] : HistoryBlocks.withoutTrailingThinking(reply.blocks)
+    const results = reply === undefined ? [] : [...reply.calls.values()].map(answerOf)
+    const user = [...results, ...this.said]
+    const messages: Array<Message> = []
+    if (assistant.length > 0) {
+      if (first) messages.push(HistoryBlocks.missingBeginning)
+      messages.push({ role: "assistant", content: assistant })
+    }
+    if (user.length > 0) messages.push({ role: "user", content: user })
+    return messages
+  }
+}
+
+export const make = (): History => new History()
+
+/** The history of events that are already there. */
+export const from = (events: Iterable<DurableEvent>): History => {
+  const history = make()
+  for (const event of events) history.apply(event)
+  return history
+}
+
+const newReply = (requestId: string | undefined, messageId: string | undefined, imported: boolean): Reply => ({
+  requestId,
+  messageId,
+  imported,
+  blocks: [],
+  calls: new Map(),
+  ended: imported,
+  sealed: false,
+})
+
+const hasStarted = (reply: Reply): boolean => {
+  for (const call of reply.calls.values()) if (call.started !== undefined || call.result !== undefined) return true
+  return false
+}
+
+/** A reply that a crash cut off counts only when something of it was begun. */
+const isKept = (reply: Reply): boolean => reply.ended || hasStarted(reply)
+
+const answerOf = (call: Call): ContentBlock =>
+  call.result === undefined
+    ? HistoryBlocks.noResult(call.block.id, call.started !== undefined)
+    : HistoryBlocks.toolResult(call.block.id, call.result)

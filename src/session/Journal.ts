@@ -1,0 +1,237 @@
+/**
+ * Owns the journal of a session: what happened, in order, on disk before its effect.
+ *
+ * One writer, guaranteed by a lock that dies with the process. `append` is one synchronous write and survives a killed
+ * process; what survives a power cut is synced at most 100 ms later, or at once by `sync`. A damaged file is repaired
+ * when it is opened, and what was damaged is kept beside it.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Latch from "effect/Latch"
+import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
+import { type FileError, fromCause, fromPlatform } from "../platform/FileError.ts"
+import { type AppendFile, Files } from "../platform/Files.ts"
+import { Host } from "../platform/Host.ts"
+import type { DurableEvent } from "../protocol/Event.ts"
+import * as Blobs from "./Blobs.ts"
+import { JournalError, journalError, SessionBusy } from "./JournalError.ts"
+import * as JournalEvents from "./JournalEvents.ts"
+import type { JournalRecord, Placed, Scan } from "./JournalRecord.ts"
+import * as Records from "./JournalRecord.ts"
+import * as SessionPaths from "./SessionPaths.ts"
+
+export interface Journal {
+  readonly sessionId: string
+  readonly path: string
+  /** What was there before this opening, after repair. */
+  readonly records: ReadonlyArray<JournalRecord>
+  /** What was wrong with the file, for people; empty when nothing was. */
+  readonly problems: ReadonlyArray<string>
+  /** The bytes are written when this returns. Only an event above 64 KB yields before, while its content goes to a file of its own. */
+  readonly append: (agent: string, event: DurableEvent) => Effect.Effect<JournalRecord, JournalError>
+  /** Everything appended so far is on the disk when this returns. */
+  readonly sync: Effect.Effect<void, JournalError>
+}
+
+/** A journal as it stands, without the right to write it. */
+export interface JournalContent {
+  readonly path: string
+  readonly records: ReadonlyArray<JournalRecord>
+  readonly problems: ReadonlyArray<string>
+}
+
+/** How long an appended record may wait for the disk. */
+const syncWithin = "100 millis"
+
+type Needs = Files | FileSystem.FileSystem | Host
+
+/** Takes the session, repairs its journal and opens it for appending; a new session gets a new file. */
+export const open: (
+  sessionId: string,
+) => Effect.Effect<Journal, JournalError | SessionBusy, Needs | Scope.Scope> = Effect.fnUntraced(function* (sessionId) {
+  const files = yield* Files
+  const path = yield* pathOf(sessionId, "open")
+  yield* files.lock(`session ${path}`).pipe(
+    Effect.catchTags({
+      LockBusy: ({ holder }) => Effect.fail(new SessionBusy(holder === undefined ? { sessionId } : { sessionId, holder })),
+      FileError: (error) => Effect.fail(journalError("open", path)(error)),
+    }),
+  )
+  const bytes = yield* load(path, "open")
+  const scan = Records.scan(bytes)
+  const tail = yield* repair(path, bytes, scan).pipe(Effect.mapError(journalError("repair", path)))
+  const content = yield* decode(sessionId, scan)
+  const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
+  const writer = yield* makeWriter(sessionId, handle, tail)
+  return { sessionId, path, ...content, ...writer }
+})
+
+/** Reads without lock and without changing anything: also while another process writes. */
+export const read: (sessionId: string) => Effect.Effect<JournalContent, JournalError, Needs> = Effect.fnUntraced(
+  function* (sessionId) {
+    const path = yield* pathOf(sessionId, "read")
+    const bytes = yield* load(path, "read")
+    return { path, ...(yield* decode(sessionId, Records.scan(bytes))) }
+  },
+)
+
+const pathOf = Effect.fnUntraced(function* (sessionId: string, operation: JournalError["operation"]) {
+  if (SessionPaths.isSessionId(sessionId)) return SessionPaths.journalPath(yield* Host, sessionId)
+  return yield* new JournalError({
+    operation,
+    path: `of "${sessionId.slice(0, 80)}"`,
+    detail: "a session id is a UUID such as 5f0c6f0e-8b1d-4c39-9a53-0d7e6c1f2a44",
+  })
+})
+
+/** A missing journal is an empty one. */
+const load = Effect.fnUntraced(function* (path: string, operation: JournalError["operation"]) {
+  const fs = yield* FileSystem.FileSystem
+  return yield* fs.readFile(path).pipe(
+    Effect.mapError((error) => fromPlatform("read", path, error)),
+    Effect.catchIf(
+      (error) => error.reason === "NotFound",
+      () => Effect.succeed(new Uint8Array(0)),
+    ),
+    Effect.mapError(journalError(operation, path)),
+  )
+})
+
+/** What the next record must know of the file's end. */
+interface Tail {
+  readonly seq: number
+  readonly sum: string
+  /** The last line has no line end. */
+  readonly open: boolean
+}
+
+const tailOf = (records: ReadonlyArray<Placed>, open: boolean): Tail => {
+  const last = records.at(-1)?.record
+  return { seq: last?.seq ?? 0, sum: last?.sum ?? Records.firstSum, open }
+}
+
+const repair = Effect.fnUntraced(function* (path: string, bytes: Uint8Array, scan: Scan) {
+  if (scan.problems.length === 0) return tailOf(scan.records, bytes.length > 0 && bytes.at(-1) !== 10)
+  const files = yield* Files
+  const fs = yield* FileSystem.FileSystem
+  const cut = scan.soundUntil
+  const aside = cut === undefined ? bytes : bytes.subarray(cut)
+  // Named by its content: a repair that is itself cut off finds the same file again.
+  yield* files.writeAtomic(`${path}.damaged-${files.hash(aside).slice(0, 12)}`, aside, { mode: 0o600 })
+  if (cut !== undefined) {
+    yield* fs.truncate(path, cut).pipe(Effect.mapError((error) => fromPlatform("truncate", path, error)))
+    return tailOf(scan.records, false)
+  }
+  const parts: Array<Uint8Array> = []
+  let sum = Records.firstSum
+  for (const placed of scan.records) {
+    const line = Records.relink(bytes, placed, sum)
+    parts.push(line.bytes)
+    sum = line.sum
+  }
+  yield* files.writeAtomic(path, concat(parts), { mode: 0o600 })
+  return { seq: scan.records.at(-1)?.record.seq ?? 0, sum, open: false }
+}) satisfies (...args: never) => Effect.Effect<Tail, FileError, Files | FileSystem.FileSystem>
+
+const concat = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+const decode = Effect.fnUntraced(function* (sessionId: string, scan: Scan) {
+  const records: Array<JournalRecord> = []
+  const problems = [...scan.problems]
+  for (const { record } of scan.records) {
+    const { seq, time, agent, kind, blob } = record
+    let raw = record.event
+    if (blob !== undefined) {
+      const content = yield* Blobs.read(sessionId, record, blob)
+      raw = content.event
+      if (content.problem !== undefined) problems.push(content.problem)
+      if (raw === undefined) continue
+    }
+    const event = JournalEvents.decode(kind, raw)
+    if (typeof event === "string") problems.push(`record ${seq}: ${event}; it stays in the file and is not used`)
+    else records.push({ seq, time, agent, event })
+  }
+  return { records, problems }
+})
+
+const makeWriter = Effect.fnUntraced(function* (sessionId: string, handle: AppendFile, tail: Tail) {
+  const context = yield* Effect.context<Needs>()
+  const clock = yield* Clock.Clock
+  const syncer = yield* makeSyncer(handle)
+  const { path } = handle
+  let { seq, sum, open } = tail
+
+  /** Throws `FileError`. */
+  const writeLine = (agent: string, event: DurableEvent, payload: string): JournalRecord => {
+    const time = clock.currentTimeMillisUnsafe()
+    // The number is spent even when the write fails: nobody knows how much of the line is in the file.
+    const line = Records.encode(sum, { seq: ++seq, time, agent, kind: event._tag, payload })
+    const record = { seq, time, agent, event }
+    if (open) handle.appendUnsafe("\n")
+    open = true
+    handle.appendUnsafe(line.bytes)
+    open = false
+    sum = line.sum
+    syncer.touch()
+    return record
+  }
+  const attempt = (agent: string, event: DurableEvent, payload: string) =>
+    Effect.try({
+      try: () => writeLine(agent, event, payload),
+      catch: (cause) => journalError("append", path)(fromCause("append to", path, cause)),
+    })
+
+  const append: Journal["append"] = (agent, event) =>
+    Effect.suspend(() => {
+      const json = JSON.stringify(event)
+      if (json.length <= Blobs.threshold) return attempt(agent, event, `"event":${json}`)
+      return Blobs.write(sessionId, json).pipe(
+        Effect.mapError(journalError("append", path)),
+        Effect.flatMap((hash) => attempt(agent, event, Blobs.payload(hash, event))),
+        Effect.provideContext(context),
+        // Half of it would leave a file that no line names.
+        Effect.uninterruptible,
+      )
+    })
+  return { append, sync: syncer.sync }
+})
+
+/** Brings appended bytes to the disk: within the time after the first of them, when asked, and at the end. */
+const makeSyncer = Effect.fnUntraced(function* (handle: AppendFile) {
+  const one = yield* Semaphore.make(1)
+  const dirty = yield* Latch.make(false)
+  let synced = handle.size()
+  const sync = one.withPermit(
+    Effect.suspend(() => {
+      const upTo = handle.size()
+      if (upTo === synced) return Effect.void
+      // Cut off in the middle, it could meet a closed file.
+      return Effect.uninterruptible(
+        Effect.andThen(
+          handle.sync,
+          Effect.sync(() => void (synced = upTo)),
+        ),
+      )
+    }),
+  ).pipe(Effect.mapError(journalError("sync", handle.path)))
+  const reported = sync.pipe(Effect.catch((error) => Effect.logWarning(error.message)))
+  yield* Effect.addFinalizer(() => reported)
+  yield* dirty.await.pipe(
+    Effect.andThen(Effect.sleep(syncWithin)),
+    Effect.andThen(dirty.close),
+    Effect.andThen(reported),
+    Effect.forever,
+    Effect.forkScoped,
+  )
+  return { sync, touch: () => void dirty.openUnsafe() }
+})

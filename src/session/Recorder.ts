@@ -1,0 +1,78 @@
+/**
+ * Owns the one way something becomes part of a session: journaled first, then folded into the history, then shown.
+ *
+ * Whoever watches is never waited for. A watcher gets every durable event; one that falls far behind loses streamed
+ * chunks and progress, whose content a durable event repeats.
+ */
+import type * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { type Event, isDurable } from "../protocol/Event.ts"
+import type { History } from "./History.ts"
+import type { Journal } from "./Journal.ts"
+import type { JournalError } from "./JournalError.ts"
+import type { Transcript } from "./Transcript.ts"
+
+/** How far a watcher may lag before it loses ephemeral events. */
+const patience = 10_000
+
+export interface RecorderShape {
+  readonly sessionId: string
+  readonly journal: Journal
+  readonly transcript: Transcript
+  /** The fold of everything recorded so far. */
+  readonly history: History
+  /** Returns once the event cannot be lost any more to the end of this process. */
+  readonly emit: (event: Event) => Effect.Effect<void, JournalError>
+  /** Shows an event that cannot be journaled: the one that says so. */
+  readonly show: (event: Event) => Effect.Effect<void>
+  /** Everything from now on; the stream ends with the session. */
+  readonly watch: Effect.Effect<Stream.Stream<Event>, never, Scope.Scope>
+}
+
+export class Recorder extends Context.Service<Recorder, RecorderShape>()("troupe/session/Recorder") {}
+
+export const make = Effect.fnUntraced(function* (options: {
+  readonly agent: string
+  readonly journal: Journal
+  readonly transcript: Transcript
+  readonly history: History
+}) {
+  const { agent, journal, transcript, history } = options
+  const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
+
+  const publish = (event: Event) => {
+    for (const watcher of watchers) {
+      if (isDurable(event) || Queue.sizeUnsafe(watcher) < patience) Queue.offerUnsafe(watcher, event)
+    }
+  }
+
+  yield* Effect.addFinalizer(() => Effect.sync(() => watchers.forEach(Queue.endUnsafe)))
+
+  return Recorder.of({
+    sessionId: journal.sessionId,
+    journal,
+    transcript,
+    history,
+    emit: (event) => {
+      if (!isDurable(event)) return Effect.sync(() => publish(event))
+      return Effect.flatMap(journal.append(agent, event), (record) => {
+        history.apply(event)
+        publish(event)
+        return transcript.write(record)
+      })
+    },
+    show: (event) => Effect.sync(() => publish(event)),
+    watch: Effect.gen(function* () {
+      const queue = yield* Queue.unbounded<Event, Cause.Done>()
+      yield* Effect.acquireRelease(
+        Effect.sync(() => watchers.add(queue)),
+        () => Effect.sync(() => watchers.delete(queue)),
+      )
+      return Stream.fromQueue(queue)
+    }),
+  })
+})

@@ -1,0 +1,199 @@
+/**
+ * Owns the settings in force: finds the sources, layers them, keeps the last good value of a file that breaks, and tells
+ * where everything comes from. Nothing executes here; owners of settings decode their own slice.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Path from "effect/Path"
+import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as SubscriptionRef from "effect/SubscriptionRef"
+import { Files } from "../platform/Files.ts"
+import { Host, type HostShape, overlay } from "../platform/Host.ts"
+import { Watch } from "../platform/Watch.ts"
+import * as Explain from "./Explain.ts"
+import { unknownKeys } from "./KnownKeys.ts"
+import { get, isObject, type JsonObject, mergeAll } from "./Merge.ts"
+import { SettingsError } from "./SettingsError.ts"
+import { type Diagnostic, place, type SettingsLayer } from "./SettingsLayer.ts"
+import { type Slice, slice } from "./Slice.ts"
+import { locate, type Sources } from "./Sources.ts"
+import * as Trust from "./Trust.ts"
+
+export interface SettingsOptions {
+  /** Default: the host's. */
+  readonly cwd?: string
+  /** `--settings`: a file, or JSON in place. */
+  readonly settings?: string
+  /** `--setting-sources`; `--settings`, flags and managed settings always count. */
+  readonly sources?: ReadonlyArray<"user" | "project" | "local">
+  /** What flags say, in the spelling of the settings (`{ model: "opus" }`); `origins` names the flag of a key. */
+  readonly flags?: JsonObject
+  readonly origins?: Readonly<Record<string, string>>
+  /** Where the machine's policy is; default is the platform's place. */
+  readonly managedDirectory?: string
+  /** Whether a person agreed to this executable configuration of the folder. Default: nobody did, and it is left out. */
+  readonly trusted?: (review: Trust.Review) => boolean
+}
+
+export interface Snapshot {
+  /** Everything merged, unknown keys included. */
+  readonly value: JsonObject
+  /** Lowest first. */
+  readonly layers: ReadonlyArray<SettingsLayer>
+  /** Executable configuration that waits for trust. */
+  readonly reviews: ReadonlyArray<Trust.Review>
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+  /** Those of `diagnostics` that no earlier load reported: what to tell the person now. */
+  readonly fresh: ReadonlyArray<Diagnostic>
+  /** Every file that would count, present or not. */
+  readonly files: ReadonlyArray<string>
+}
+
+export interface SettingsShape {
+  readonly current: Effect.Effect<Snapshot>
+  /** The present snapshot, then one for each reload that changed something. */
+  readonly changes: Stream.Stream<Snapshot>
+  /** Reads all sources again; a file that is now broken keeps its last good value. */
+  readonly reload: Effect.Effect<Snapshot, SettingsError>
+  /** A typed part, by dotted key. Values that do not fit are left out and named; a policy that does not fit is an error. */
+  readonly slice: <S extends Schema.ConstraintDecoder<unknown>>(
+    key: string,
+    schema: S,
+  ) => Effect.Effect<Slice<S["Type"]>, SettingsError>
+  readonly explain: (key: string) => Effect.Effect<Explain.Explanation>
+  readonly list: Effect.Effect<ReadonlyArray<Explain.Explanation>>
+}
+
+export class Settings extends Context.Service<Settings, SettingsShape>()("troupe/settings/Settings") {
+  static readonly layer = (
+    options: SettingsOptions = {},
+  ): Layer.Layer<Settings, SettingsError, FileSystem.FileSystem | Path.Path | Files | Host> =>
+    Layer.effect(Settings, make(options))
+
+  /** Fixed settings, for embedding and tests: no file is read. */
+  static readonly layerOf = (value: JsonObject): Layer.Layer<Settings> =>
+    Layer.effect(
+      Settings,
+      Effect.gen(function* () {
+        const source = { kind: "flags", name: "given settings" } as const
+        const fixed: SettingsLayer = { source, value, withheld: {}, locate: () => undefined }
+        const snapshot = snapshotOf([fixed], [], [], [], new Set())
+        return serve(yield* SubscriptionRef.make(snapshot), Effect.succeed(snapshot))
+      }),
+    )
+}
+
+const make = Effect.fnUntraced(function* (options: SettingsOptions) {
+  const services = yield* Effect.context<FileSystem.FileSystem | Path.Path | Files | Host>()
+  const sources = yield* locate(options)
+  const told = new Set<string>()
+  const load = Effect.map(sources.read, (found) => assemble(found, sources, options, told))
+  const reload = Effect.provideContext(load, services)
+  const ref = yield* SubscriptionRef.make(yield* reload)
+  return serve(
+    ref,
+    Effect.tap(reload, (next) => SubscriptionRef.set(ref, next)),
+  )
+})
+
+type Found = Effect.Success<Sources["read"]>
+
+const assemble = (found: Found, sources: Sources, options: SettingsOptions, told: Set<string>): Snapshot => {
+  const reviews: Array<Trust.Review> = []
+  const diagnostics = [...found.diagnostics]
+  const layers = found.layers.map((layer) => {
+    diagnostics.push(...unknownIn(layer))
+    const review = sources.folder(layer.source) ? Trust.review(layer.source, layer.value, sources.hash) : undefined
+    if (review === undefined || options.trusted?.(review) === true) return layer
+    reviews.push(review)
+    diagnostics.push(waiting(layer, review))
+    const { executable, harmless } = Trust.divide(layer.value)
+    return { ...layer, value: harmless, withheld: executable }
+  })
+  return snapshotOf(
+    [...layers, ...sources.environment(layers)].sort(sources.order),
+    reviews,
+    diagnostics,
+    sources.files,
+    told,
+  )
+}
+
+const snapshotOf = (
+  layers: ReadonlyArray<SettingsLayer>,
+  reviews: ReadonlyArray<Trust.Review>,
+  diagnostics: ReadonlyArray<Diagnostic>,
+  files: ReadonlyArray<string>,
+  told: Set<string>,
+): Snapshot => {
+  const fresh = diagnostics.filter((diagnostic) => {
+    const id = `${place(diagnostic.source, diagnostic)} ${diagnostic.key} ${diagnostic.message}`
+    if (told.has(id)) return false
+    told.add(id)
+    return true
+  })
+  return { value: mergeAll(layers.map((layer) => layer.value)), layers, reviews, diagnostics, fresh, files }
+}
+
+const unknownIn = (layer: SettingsLayer): ReadonlyArray<Diagnostic> =>
+  unknownKeys(layer.value).map(({ path, suggestion }) => ({
+    severity: "warning",
+    source: layer.source,
+    key: path.join("."),
+    ...layer.locate(path),
+    message: `unknown setting, kept but not used${suggestion === undefined ? "" : `; did you mean "${suggestion}"?`}`,
+  }))
+
+const waiting = (layer: SettingsLayer, review: Trust.Review): Diagnostic => ({
+  severity: "warning",
+  source: layer.source,
+  key: review.keys.join(", "),
+  ...layer.locate((review.keys[0] ?? "").split(".")),
+  message: "not in force until you trust this folder's executable settings",
+})
+
+const serve = (
+  ref: SubscriptionRef.SubscriptionRef<Snapshot>,
+  reload: Effect.Effect<Snapshot, SettingsError>,
+): SettingsShape => {
+  const current = SubscriptionRef.get(ref)
+  return {
+    current,
+    changes: Stream.changesWith(SubscriptionRef.changes(ref), sameSnapshot),
+    reload,
+    slice: (key, schema) =>
+      Effect.flatMap(current, ({ layers }) => {
+        const result = slice(layers, key, schema)
+        const broken = result.diagnostics.find(({ source }) => source.kind === "managed")
+        return broken === undefined ? Effect.succeed(result) : Effect.fail(SettingsError.of("policy", broken))
+      }),
+    explain: (key) => Effect.map(current, ({ layers }) => Explain.explain(layers, key)),
+    list: Effect.map(current, ({ layers }) => Explain.list(layers)),
+  }
+}
+
+const sameSnapshot = (a: Snapshot, b: Snapshot): boolean =>
+  JSON.stringify([a.layers, a.diagnostics]) === JSON.stringify([b.layers, b.diagnostics])
+
+/** Reloads at each change of a settings file, until interrupted. A policy that breaks meanwhile leaves the last good one. */
+export const follow: Effect.Effect<void, never, Settings | Watch> = Effect.gen(function* () {
+  const settings = yield* Settings
+  const watch = yield* Watch
+  const { files } = yield* settings.current
+  yield* Stream.runForEach(watch.files(files), () =>
+    Effect.catch(settings.reload, (error) => Effect.logWarning(error.message)),
+  )
+}).pipe(Effect.catch((error) => Effect.logWarning(error.message)))
+
+/** The host with the settings' `env` block on top of the shell's variables. */
+export const hostWith = (host: HostShape, snapshot: Snapshot): HostShape => {
+  const env = get(snapshot.value, ["env"])
+  if (!isObject(env)) return host
+  const entries = Object.entries(env).flatMap(([name, value]) =>
+    value === null || typeof value === "object" ? [] : [[name, String(value)]],
+  )
+  return overlay(host, Object.fromEntries(entries))
+}

@@ -1,0 +1,83 @@
+/**
+ * Owns the tool calls of one reply: which start while the model still speaks, which run beside each other, which alone.
+ *
+ * Neighbouring calls that are safe beside others run together; any other call runs alone, in its place. Whatever the order of
+ * their ends, the history pairs results with calls in the order in which the model made them.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Semaphore from "effect/Semaphore"
+import * as Scope from "effect/Scope"
+import type { BudgetExceeded } from "../kernel/Budget.ts"
+import type { JournalError } from "../session/JournalError.ts"
+import { type Call, type Prepared, ToolRunner } from "./ToolRunner.ts"
+
+/** How many calls may run at the same time (`CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY`). */
+export const MaxConcurrentCalls = Context.Reference<number>("troupe/tools/Round/MaxConcurrentCalls", {
+  defaultValue: () => 10,
+})
+
+export interface Round {
+  /** Takes a call as soon as the model has completed it, and starts it if nothing speaks against that. */
+  readonly add: (call: Call) => Effect.Effect<void>
+  readonly calls: () => ReadonlyArray<Call>
+  /** Something has been done because of this reply: it must not be asked for again. */
+  readonly hasStarted: () => boolean
+  /** Forgets the calls of a reply that is void. */
+  readonly clear: () => void
+  /** Runs what has not run yet; returns when every call has its result. */
+  readonly finish: Effect.Effect<void, JournalError | BudgetExceeded>
+}
+
+/** The calls belong to the scope: closing it stops the ones that run. */
+export const make = Effect.gen(function* () {
+  const runner = yield* ToolRunner
+  const scope = yield* Scope.Scope
+  const permits = yield* Semaphore.make(yield* MaxConcurrentCalls)
+  const calls: Array<Prepared> = []
+  const early: Array<Fiber.Fiber<void, JournalError | BudgetExceeded>> = []
+
+  const run = (prepared: Prepared) => Semaphore.withPermit(permits, runner.run(prepared))
+  const joinEarly = Effect.suspend(() => Effect.forEach(early.splice(0), Fiber.join, { discard: true }))
+  let started = 0
+
+  const round: Round = {
+    add: Effect.fnUntraced(function* (call) {
+      const prepared = yield* runner.prepare(call)
+      // Only behind calls that started early too: a read after a pending write must see what was written.
+      const startsEarly = started === calls.length && (yield* runner.mayStartEarly(prepared))
+      calls.push(prepared)
+      if (!startsEarly) return
+      started++
+      early.push(yield* Effect.forkIn(run(prepared), scope))
+    }),
+    calls: () => calls.map((prepared) => prepared.call),
+    hasStarted: () => started > 0,
+    clear: () => {
+      calls.length = 0
+    },
+    finish: Effect.gen(function* () {
+      for (const batch of batches(calls.slice(started))) {
+        started = calls.length
+        if (!batch.every(isSafe)) yield* joinEarly
+        yield* Effect.forEach(batch, run, { concurrency: "unbounded", discard: true })
+      }
+      yield* joinEarly
+    }),
+  }
+  return round
+})
+
+const isSafe = (prepared: Prepared): boolean => prepared._tag === "Ready" && prepared.invocation.concurrencySafe
+
+/** Runs of neighbours that are safe beside each other; every other call alone. */
+export const batches = (calls: ReadonlyArray<Prepared>): ReadonlyArray<ReadonlyArray<Prepared>> => {
+  const found: Array<Array<Prepared>> = []
+  for (const call of calls) {
+    const last = found.at(-1)
+    if (last !== undefined && isSafe(call) && last.every(isSafe)) last.push(call)
+    else found.push([call])
+  }
+  return found
+}

@@ -1,0 +1,233 @@
+/**
+ * Owns the one gate that every tool call passes: look up, decode, validate, permit, record, run, bound, answer.
+ *
+ * A call never fails towards the model's side: whatever goes wrong becomes a result the model can act on. Only a journal that
+ * cannot be written and a budget that is spent end the work.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Budget from "../kernel/Budget.ts"
+import * as Ids from "../kernel/Ids.ts"
+import * as Permissions from "../permissions/Permissions.ts"
+import { Files } from "../platform/Files.ts"
+import type { ToolResultContent } from "../protocol/Content.ts"
+import type { EventOf, ToolOutcome } from "../protocol/Event.ts"
+import { Controls } from "../session/Controls.ts"
+import type { JournalError } from "../session/JournalError.ts"
+import { Recorder } from "../session/Recorder.ts"
+import type { Invocation, Tool } from "./Tool.ts"
+import { ToolCatalog } from "./ToolCatalog.ts"
+import { Workspace } from "./Workspace.ts"
+
+/** A call as the model made it. */
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  /** The arguments as they arrived, when they are not JSON. Nobody guesses what was meant. */
+  readonly malformedInput?: string | undefined
+}
+
+/** A call that may be tried, with what it would do. */
+export interface Ready {
+  readonly _tag: "Ready"
+  readonly call: Call
+  readonly tool: Tool<never>
+  readonly invocation: Invocation<never>
+  readonly ask: Permissions.Ask
+}
+
+/** A call that cannot be tried, and why, in words for the model. */
+export interface Rejected {
+  readonly _tag: "Rejected"
+  readonly call: Call
+  readonly why: string
+}
+
+export type Prepared = Ready | Rejected
+export type ToolEnded = EventOf<"ToolEnded">
+
+export class ToolRunner extends Context.Service<
+  ToolRunner,
+  {
+    /** Finds out what a call would do. Nothing runs and nobody is asked. */
+    readonly prepare: (call: Call) => Effect.Effect<Prepared>
+    /** It only reads, may run beside others, and nobody has to be asked: it may start while the model still speaks. */
+    readonly mayStartEarly: (prepared: Prepared) => Effect.Effect<boolean>
+    /** Runs a call to its recorded end. */
+    readonly run: (prepared: Prepared) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
+    /** Answers a call that will not run, or whose outcome is not known. */
+    readonly answer: (
+      call: Pick<Call, "id" | "name">,
+      outcome: Exclude<ToolOutcome, "completed">,
+      why: string,
+    ) => Effect.Effect<void, JournalError>
+  }
+>()("troupe/tools/ToolRunner") {
+  static readonly layer = (
+    rules: Permissions.Rules,
+  ): Layer.Layer<ToolRunner, never, ToolCatalog | Recorder | Controls | Workspace | Files> =>
+    Layer.effect(ToolRunner, make(rules))
+}
+
+const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
+  const catalog = yield* ToolCatalog
+  const recorder = yield* Recorder
+  const controls = yield* Controls
+  const workspace = yield* Workspace
+  const files = yield* Files
+
+  const end = Effect.fnUntraced(function* (
+    call: Pick<Call, "id" | "name">,
+    outcome: ToolOutcome,
+    result: { readonly content: ToolResultContent; readonly structured?: unknown },
+    startedAt: number,
+  ) {
+    yield* recorder.emit({
+      _tag: "ToolEnded",
+      uuid: yield* Ids.uuid,
+      toolUseId: call.id,
+      tool: call.name,
+      outcome,
+      content: result.content,
+      ...(result.structured !== undefined && { structured: result.structured }),
+      durationMs: (yield* Clock.currentTimeMillis) - startedAt,
+    })
+  })
+
+  const answer: ToolRunner["Service"]["answer"] = Effect.fnUntraced(function* (call, outcome, why) {
+    yield* end(call, outcome, { content: why }, yield* Clock.currentTimeMillis)
+  })
+
+  const prepare = Effect.fnUntraced(function* (call: Call): Effect.fn.Return<Prepared> {
+    const rejected = (why: string): Rejected => ({ _tag: "Rejected", call, why })
+    if (call.malformedInput !== undefined) return rejected(malformed(call.name, call.malformedInput))
+    const tool = catalog.find(call.name)
+    if (tool === undefined) {
+      return rejected(`There is no tool named ${call.name}. The tools of this session are: ${catalog.names().join(", ")}.`)
+    }
+    const decoded = yield* Effect.result(tool.decode(call.input))
+    if (decoded._tag === "Failure") return rejected(decoded.failure.message)
+    const invocation = decoded.success
+    const { reads = [], writes = [], executes } = yield* invocation.effects
+    const paths = [...new Set([...reads, ...writes])]
+    const outside = yield* Effect.filter(paths, (path) => Effect.map(workspace.contains(path), (inside) => !inside))
+    // By the name it was given and by the place it leads to: a link must not make a guarded file look harmless.
+    const sensitive = yield* Effect.filter(writes, (path) =>
+      Effect.map(workspace.real(path), (real) => workspace.isSensitive(path) || workspace.isSensitive(real)),
+    )
+    const ask: Permissions.Ask = {
+      toolUseId: call.id,
+      tool: tool.name,
+      input: invocation.input,
+      summary: invocation.summary,
+      readOnly: invocation.readOnly,
+      reads,
+      writes,
+      executes,
+      outside,
+      sensitive,
+    }
+    return { _tag: "Ready", call, tool, invocation, ask }
+  })
+
+  const mayStartEarly = Effect.fnUntraced(function* (prepared: Prepared) {
+    if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe) return false
+    const { permissionMode } = yield* controls.current
+    const decision = Permissions.settle(prepared.ask, permissionMode, rules)
+    return decision !== "ask" && decision.behavior === "allow"
+  })
+
+  /** Everything between "may be tried" and "has run"; what fails here is an answer to the model. */
+  const attempt = Effect.fnUntraced(function* ({ call, tool, invocation, ask }: Ready) {
+    const startedAt = yield* Clock.currentTimeMillis
+    const valid = yield* Effect.result(invocation.validate)
+    if (valid._tag === "Failure") return yield* answer(call, "failed", valid.failure.message)
+
+    const { permissionMode } = yield* controls.current
+    const decision = yield* Permissions.decide(ask, permissionMode, rules)
+    yield* recorder.emit({
+      _tag: "PermissionDecided",
+      toolUseId: call.id,
+      tool: tool.name,
+      behavior: decision.behavior,
+      reason: decision.reason,
+      by: decision.by,
+    })
+    if (decision.behavior === "deny") return yield* answer(call, "denied", `Permission denied: ${decision.reason}`)
+
+    yield* Budget.charge({ toolCalls: 1 })
+    const evidence = yield* invocation.evidence
+    yield* recorder.emit({
+      _tag: "ToolStarted",
+      toolUseId: call.id,
+      tool: tool.name,
+      input: call.input,
+      idempotency: invocation.idempotency,
+      ...(Object.keys(evidence).length > 0 && { evidence }),
+    })
+    // What may not happen twice must be known to have begun, whatever happens to the machine.
+    if (invocation.idempotency === "once") yield* recorder.journal.sync
+
+    const progress = (text: string) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        recorder.show({ _tag: "ToolProgressed", toolUseId: call.id, tool: tool.name, text, elapsedMs: now - startedAt }),
+      )
+    const work = invocation.run({ toolUseId: call.id, progress })
+    const exit = yield* Effect.exit(tool.interruptBehavior === "block" ? Effect.uninterruptible(work) : work)
+    if (exit._tag === "Success") {
+      const content = yield* bounded(exit.value.content, tool.maxResultChars, call.id)
+      return yield* end(call, "completed", { ...exit.value, content }, startedAt)
+    }
+    const failure = Cause.findErrorOption(exit.cause)
+    if (failure._tag === "Some") {
+      const { message, structured } = failure.value
+      const content = yield* bounded(message, tool.maxResultChars, call.id)
+      return yield* end(call, "failed", { content, structured }, startedAt)
+    }
+    if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
+    // A tool's bug is the tool's: the session goes on, and says what happened.
+    const bug = Cause.squash(exit.cause)
+    const why = `${tool.name} crashed: ${bug instanceof Error ? bug.message : String(bug)}`
+    yield* recorder.emit({ _tag: "Diagnosed", level: "error", message: why })
+    return yield* end(call, "failed", { content: `${why}. This is a defect of the tool, not of the call.` }, startedAt)
+  })
+
+  /** A result that is too long goes to disk; the model gets its beginning and the way to the rest. */
+  const bounded = Effect.fnUntraced(function* (content: ToolResultContent, limit: number, callId: string) {
+    if (typeof content !== "string" || content.length <= limit) return content
+    const path = `${workspace.spillDir}/${callId}.txt`
+    const saved = yield* Effect.result(files.writeAtomic(path, content, { mode: 0o600, makeParents: true }))
+    const rest = saved._tag === "Success" ? `The whole output is in ${path}` : `The rest is lost: ${saved.failure.message}`
+    return [
+      "<persisted-output>",
+      `The output has ${content.length} characters, more than fit here. ${rest}`,
+      "",
+      `Its first ${previewChars} characters:`,
+      content.slice(0, previewChars),
+      "</persisted-output>",
+    ].join("\n")
+  })
+
+  return ToolRunner.of({
+    prepare,
+    mayStartEarly,
+    answer,
+    run: (prepared) =>
+      prepared._tag === "Rejected" ? answer(prepared.call, "failed", prepared.why) : attempt(prepared),
+  })
+})
+
+const previewChars = 2_000
+
+const malformed = (tool: string, raw: string): string => {
+  const shown = raw.length > 200 ? `${raw.slice(0, 200)}… (${raw.length} characters)` : raw
+  return (
+    `The arguments of this ${tool} call are not complete, valid JSON, so it was not run: ${shown}\n` +
+    "Send the call again with complete arguments; split a very long one into several calls."
+  )
+}
+
