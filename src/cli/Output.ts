@@ -92,7 +92,7 @@ const jsonPrinter = (all: boolean, out: Sink): Printer => {
 const printText = Effect.fnUntraced(function* (line: ResultLine, out: Sink, err: Sink) {
   const text = line.structured_output === undefined ? line.result : JSON.stringify(line.structured_output)
   if (text !== "") yield* out.write(text.endsWith("\n") ? text : `${text}\n`)
-  for (const error of line.errors ?? []) yield* err.write(`troupe: ${error}\n`)
+  for (const error of line.errors ?? []) yield* Effect.ignore(err.write(`troupe: ${error}\n`))
 })
 
 /** One JSON value on one line, also for readers that take the two Unicode line separators for line ends. */

@@ -29,7 +29,7 @@ export interface SdkMessages {
   readonly init: (facts: InitFacts) => InitLine
   readonly apply: (event: Event) => ReadonlyArray<Line>
   /** The result of a prompt that broke off without an end of its own. */
-  readonly failed: (reason: string) => ResultLine
+  readonly failed: (terminal: Terminal.Terminal) => ResultLine
 }
 
 /** A tool that reports often is repeated once in so many milliseconds. */
@@ -245,9 +245,9 @@ export const make = (setup: Setup): SdkMessages => {
           return []
       }
     },
-    failed: (reason) =>
+    failed: (terminal) =>
       result({
-        terminal: { reason: "session_failed", detail: reason },
+        terminal,
         result: "",
         turns: 0,
         durationMs: 0,

@@ -27,14 +27,22 @@ export interface Rates {
   readonly output: number
 }
 
+/** What is known about a request before it is sent. */
+export interface Terms {
+  readonly speed?: string | undefined
+  /** It may write to the 1-hour cache, the dearest there is; unless told it may. */
+  readonly hourCache?: boolean | undefined
+}
+
 /**
- * The rates to reckon with before anything is known about caching: the dearest cache write, and the dearest band that a prompt
- * of at most `inputTokens` can fall into.
+ * The rates to reckon with before anything is known about caching: the dearest cache write that may apply, and the dearest band
+ * that a prompt of at most `inputTokens` can fall into.
  */
-export const dearest = (spec: ModelSpec, inputTokens: number, atMs: number, speed?: string): Rates | null => {
-  const rows = rowsAt(spec, atMs, speed).filter((row) => (row.abovePrompt ?? 0) <= inputTokens)
+export const dearest = (spec: ModelSpec, inputTokens: number, atMs: number, terms: Terms = {}): Rates | null => {
+  const rows = rowsAt(spec, atMs, terms.speed).filter((row) => (row.abovePrompt ?? 0) <= inputTokens)
   if (rows.length === 0) return null
-  const factor = (row: PriceRow) => Math.max(1, readFactor(row), writeFactor(row), hourFactor(row))
+  const factor = (row: PriceRow) =>
+    Math.max(1, readFactor(row), writeFactor(row), terms.hourCache === false ? 0 : hourFactor(row))
   return {
     input: Math.max(...rows.map((row) => row.input * factor(row))) / million,
     output: Math.max(...rows.map((row) => row.output)) / million,
@@ -44,10 +52,10 @@ export const dearest = (spec: ModelSpec, inputTokens: number, atMs: number, spee
 /** The most that a request can cost: no reply within these limits costs more. */
 export const upperBound = (
   spec: ModelSpec,
-  request: { readonly inputTokens: number; readonly maxTokens: number; readonly speed?: string },
+  request: Terms & { readonly inputTokens: number; readonly maxTokens: number },
   atMs: number,
 ): number | null => {
-  const rates = dearest(spec, request.inputTokens, atMs, request.speed)
+  const rates = dearest(spec, request.inputTokens, atMs, request)
   return rates && request.inputTokens * rates.input + request.maxTokens * rates.output
 }
 

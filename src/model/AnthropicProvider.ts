@@ -195,7 +195,9 @@ const eventsOf = ({ events, access }: Sdk, response: Response): Stream.Stream<St
       const parsed = WireEvents.parse(data)
       if (parsed === "garbled") {
         const start = JSON.stringify(data.slice(0, 80))
-        return Effect.fail(ApiErrors.make("malformed_stream", `An event from ${access.baseURL} is unreadable: ${start}.`))
+        return Effect.fail(
+          ApiErrors.make("malformed_stream", `An event from ${access.baseURL} is unreadable: ${start}.`),
+        )
       }
       if (parsed?.type === "error") {
         const { type, message } = parsed.error
@@ -218,7 +220,10 @@ const WholeReply = Schema.Struct({
 const decodeWhole = Schema.decodeUnknownEffect(Schema.fromJsonString(WholeReply))
 
 const lost = (error: unknown, access: Access): ProviderError =>
-  ApiErrors.make("connection_lost", `The connection to ${access.baseURL} was lost in the middle of the reply (${causeOf(error).text}).`)
+  ApiErrors.make(
+    "connection_lost",
+    `The connection to ${access.baseURL} was lost in the middle of the reply (${causeOf(error).text}).`,
+  )
 
 const notAStream = (response: Response, access: Access): ProviderError => {
   const type = response.headers.get("content-type") ?? "no content type"
@@ -268,7 +273,10 @@ const unreachable = (error: unknown, { baseURL }: Access): ProviderError => {
     case "EPIPE":
       return ApiErrors.make("connection_lost", `${baseURL} closed the connection without an answer (${text}).`)
     default:
-      return ApiErrors.make("connection_failed", `Cannot reach ${baseURL}: ${text}. Check ANTHROPIC_BASE_URL and the network.`)
+      return ApiErrors.make(
+        "connection_failed",
+        `Cannot reach ${baseURL}: ${text}. Check ANTHROPIC_BASE_URL and the network.`,
+      )
   }
 }
 

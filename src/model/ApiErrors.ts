@@ -114,8 +114,10 @@ const fixes: { readonly [R in Reason]?: (refusal: Refusal) => string } = {
     "The API key or token was not accepted: check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN), and that it belongs to the service at ANTHROPIC_BASE_URL.",
   forbidden: () => "This key may not do that: check the permissions of its workspace.",
   billing: () => "Check the plan and the credit balance of the account.",
-  spend_cap: () => "The account's spending limit is reached, so trying again does not help: raise it or wait for its reset.",
+  spend_cap: () =>
+    "The account's spending limit is reached, so trying again does not help: raise it or wait for its reset.",
   not_found: ({ url }) => `Is ${url ?? "the address"} a Messages API? Check ANTHROPIC_BASE_URL.`,
   misconfigured: ({ url }) => `${url ?? "The address"} redirects elsewhere: set ANTHROPIC_BASE_URL to where it leads.`,
-  request_too_large: () => "The request is too large as a whole: remove images or documents, or compact the conversation.",
+  request_too_large: () =>
+    "The request is too large as a whole: remove images or documents, or compact the conversation.",
 }

@@ -2,16 +2,33 @@
  * Owns the one door to a model: a request in, a stream of typed events out. Metering, retries, watchdog and fallbacks are
  * inside, so nobody can forget them.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
+import { CostGovernor } from "../cost/CostGovernor.ts"
+import { ModelTable, type Resolved } from "../cost/ModelTable.ts"
+import * as Prices from "../cost/Prices.ts"
 import type { BudgetExceeded } from "../kernel/Budget.ts"
+import * as Ids from "../kernel/Ids.ts"
+import { Files } from "../platform/Files.ts"
+import { Host } from "../platform/Host.ts"
 import type { ContentBlock, TextBlock } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
 import type { StopReason, StreamEvent } from "../protocol/StreamEvent.ts"
 import type { Transition } from "../protocol/Transition.ts"
-import type { Usage } from "../protocol/Usage.ts"
-import { ProviderError, type ToolSchema } from "./Provider.ts"
+import { Usage } from "../protocol/Usage.ts"
+import * as Exchange from "./Exchange.ts"
+import type { Order } from "./Exchange.ts"
+import * as Ladder from "./Ladder.ts"
+import * as Ledger from "./Ledger.ts"
+import * as Meter from "./Meter.ts"
+import * as Project from "./Project.ts"
+import { Provider, ProviderError, type ToolSchema } from "./Provider.ts"
+import { ReplyBuilder } from "./ReplyBuilder.ts"
 
 /** What somebody wants from a model. */
 export interface ModelRequest {
@@ -25,6 +42,8 @@ export interface ModelRequest {
   readonly system: ReadonlyArray<TextBlock>
   readonly tools: ReadonlyArray<ToolSchema>
   readonly messages: ReadonlyArray<Message>
+  /** Which model wrote a message, where that is known; by default the one asked for. Thinking of another is left out. */
+  readonly authorOf?: ((message: Message) => string | undefined) | undefined
   readonly toolChoice?: "auto" | "none" | undefined
   readonly outputConfig?: Readonly<Record<string, unknown>> | undefined
   /** What the model's own default is, unless told. */
@@ -33,8 +52,11 @@ export interface ModelRequest {
   readonly restartable: () => boolean
 }
 
-/** What happens on the way to a reply. `Reply` is the last one, and only a stream that succeeds has it. */
-export type ModelEvent = Attempt | Chunk | Block | Waiting | Abandoned | Reply
+/**
+ * What happens on the way to a reply. Each `Attempt` ends with one `Abandoned`, with the `Reply`, or with the failure of the
+ * stream; the `Reply` is the last event, and only a stream that succeeds has it.
+ */
+export type ModelEvent = Attempt | Chunk | Block | Waiting | Abandoned | Stalling | Reply
 
 /** An attempt is about to be sent: nothing has touched the network before the consumer asks for the next event. */
 export interface Attempt {
@@ -89,6 +111,17 @@ export interface Abandoned {
     Transition,
     "stream_retry" | "non_streaming_fallback" | "model_fallback" | "rate_limit_wait"
   >
+  /** What it has used all the same, as far as that is known. It is booked. */
+  readonly usage?: Usage
+  readonly costUsd?: number | null
+}
+
+/** Nothing has come for a while; soon the attempt is given up. */
+export interface Stalling {
+  readonly _tag: "Stalling"
+  readonly requestId: string
+  readonly quietMs: number
+  readonly abortAfterMs: number
 }
 
 /** The reply is complete, booked and paid for. */
@@ -114,13 +147,236 @@ export class ModelError extends Schema.TaggedError<ModelError>("troupe/model/Mod
   attempts: Schema.Finite,
   requestId: Schema.optionalKey(Schema.String),
   status: Schema.optionalKey(Schema.Finite),
-  /** For `broken_off`: what the part that came has used, as far as the service told. */
-  usage: Schema.optionalKey(Schema.Unknown),
+  retryAfterMs: Schema.optionalKey(Schema.Finite),
+  /** For `broken_off`: the message that broke off, and what it has used as far as that is known. It is booked. */
+  messageId: Schema.optionalKey(Schema.String),
+  usage: Schema.optionalKey(Usage),
+  costUsd: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
 }) {}
+
+/** How patient the model seam is. */
+export interface Patience {
+  readonly maxAttempts: number
+  /** Without a byte: say so, then give up. */
+  readonly warnAfterMs: number
+  readonly abortAfterMs: number
+  /** With nothing but pings. */
+  readonly idleAfterMs: number
+  /** For a reply that comes in one piece. */
+  readonly wholeAfterMs: number
+}
+
+const patienceFrom = (env: (name: string) => string | undefined): Patience => {
+  const number = (name: string, standard: number) => {
+    const value = Number(env(name) ?? Number.NaN)
+    return value > 0 ? value : standard
+  }
+  return {
+    maxAttempts: Math.min(15, Math.floor(number("CLAUDE_CODE_MAX_RETRIES", 10)) || 1),
+    warnAfterMs: 45_000,
+    abortAfterMs: 90_000,
+    idleAfterMs: Math.max(300_000, number("CLAUDE_STREAM_IDLE_TIMEOUT_MS", 300_000)),
+    wholeAfterMs: number("API_TIMEOUT_MS", 600_000),
+  }
+}
 
 export class Model extends Context.Service<
   Model,
   {
+    /** Interrupting the consumer closes the connection; what was used until then is booked. */
     readonly stream: (request: ModelRequest) => Stream.Stream<ModelEvent, ModelError | BudgetExceeded>
   }
->()("troupe/model/Model") {}
+>()("troupe/model/Model") {
+  static readonly layer: Layer.Layer<Model, never, Provider | ModelTable | CostGovernor | Files | Host> = Layer.effect(
+    Model,
+    Effect.gen(function* () {
+      const provider = yield* Provider
+      const table = yield* ModelTable
+      const governor = yield* CostGovernor
+      const files = yield* Files
+      const host = yield* Host
+      const patience = patienceFrom(host.env)
+      const ledger = Ledger.make(files.hash)
+      const meter = Meter.make(governor)
+      /** Until when nobody asks a model that said it has had enough: one limit counts for all who share the credential. */
+      const closedUntil = new Map<string, number>()
+
+      const attempt = (request: ModelRequest, asked: Resolved, rung: Ladder.Rung): Events =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            const requestId = yield* Ids.uuid
+            const wait = (closedUntil.get(asked.id) ?? 0) - (yield* Clock.currentTimeMillis)
+            if (wait > 0) {
+              const waiting = {
+                _tag: "Waiting" as const,
+                requestId,
+                attempt: rung.attempt,
+                maxAttempts: patience.maxAttempts,
+                delayMs: wait,
+                reason: "rate_limited",
+              }
+              return Stream.concat(
+                Stream.succeed<ModelEvent>(waiting),
+                after(wait, () => attempt(request, asked, rung)),
+              )
+            }
+            return yield* send(requestId, request, asked, rung)
+          }),
+        )
+
+      const send = Effect.fnUntraced(function* (
+        requestId: string,
+        request: ModelRequest,
+        asked: Resolved,
+        rung: Ladder.Rung,
+      ) {
+        const messages = Project.messages(request.messages, {
+          spec: asked.spec,
+          authorOf: (message) => table.resolve(request.authorOf?.(message) ?? request.model).spec.id,
+          withoutThinking: rung.withoutThinking,
+        })
+        const prompt = { tools: request.tools, system: request.system, messages }
+        const booking = yield* meter.reserve(request.agent, asked, prompt, request.maxTokens)
+        const thinking = Project.thinking(asked.spec, request.thinking, booking.maxTokens)
+        const outputConfig = Project.outputConfig(asked.spec, request.outputConfig)
+        const reply = new ReplyBuilder()
+        const order: Order = {
+          request: {
+            requestId,
+            model: asked.id,
+            maxTokens: booking.maxTokens,
+            ...prompt,
+            ...(request.toolChoice !== undefined && { toolChoice: request.toolChoice }),
+            ...(thinking !== undefined && { thinking }),
+            ...(outputConfig !== undefined && { outputConfig }),
+          },
+          spec: asked.spec,
+          reply,
+          streaming: rung.streaming,
+          patience,
+          // Before anybody hears of the end, so that nobody can spend the same money twice.
+          settle: Effect.suspend(() => booking.settle(reply.started ? reply.usedSoFar : undefined)),
+        }
+        const announced: Attempt = {
+          _tag: "Attempt",
+          requestId,
+          attempt: rung.attempt,
+          model: asked.id,
+          maxTokens: booking.maxTokens,
+          streaming: rung.streaming,
+          messages: messages.length,
+          ledger: ledger(prompt),
+        }
+        const answer: Events = Stream.catch(Exchange.run(provider, order), (error) =>
+          recover(request, asked, rung, order, error),
+        )
+        return Stream.concat(Stream.succeed<ModelEvent>(announced), answer)
+      })
+
+      const recover = (
+        request: ModelRequest,
+        asked: Resolved,
+        rung: Ladder.Rung,
+        order: Order,
+        error: ProviderError,
+      ): Events =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            const { reply } = order
+            const { requestId } = order.request
+            const now = yield* Clock.currentTimeMillis
+            const used = reply.started
+              ? { usage: reply.usedSoFar, costUsd: Prices.costOf(asked.spec, reply.usedSoFar, now) }
+              : undefined
+            if (reply.started && !request.restartable()) {
+              return yield* brokenOff(error, { asked, rung, requestId, messageId: reply.id, used })
+            }
+            const fallback = request.fallbackModel === undefined ? undefined : table.resolve(request.fallbackModel)
+            const other = fallback?.id === asked.id ? undefined : fallback
+            const step = Ladder.next(rung, error, {
+              maxAttempts: patience.maxAttempts,
+              hasFallback: other !== undefined && table.resolve(request.model).id === asked.id,
+              chance: yield* Random.next,
+            })
+            if (step._tag === "GiveUp") return yield* gaveUp(error, step.why, { asked, rung, requestId })
+            if (step.transition === "rate_limit_wait") {
+              closedUntil.set(asked.id, Math.max(closedUntil.get(asked.id) ?? 0, now + step.delayMs))
+            }
+            const events: Array<ModelEvent> = [
+              { _tag: "Abandoned", requestId, reason: error.message, transition: step.transition, ...used },
+            ]
+            if (step.delayMs > 0) {
+              events.push({
+                _tag: "Waiting",
+                requestId,
+                attempt: rung.attempt,
+                maxAttempts: patience.maxAttempts,
+                delayMs: step.delayMs,
+                reason: error.reason,
+                ...(error.status !== undefined && { status: error.status }),
+              })
+            }
+            const model = step.transition === "model_fallback" && other !== undefined ? other : asked
+            return Stream.concat(
+              Stream.fromIterable(events),
+              after(step.delayMs, () => attempt(request, model, step.rung)),
+            )
+          }),
+        )
+
+      return { stream: (request) => Stream.suspend(() => attempt(request, table.resolve(request.model), Ladder.first)) }
+    }),
+  )
+}
+
+type Events = Stream.Stream<ModelEvent, ModelError | BudgetExceeded>
+
+const after = (delayMs: number, events: () => Events): Events =>
+  delayMs > 0 ? Stream.unwrap(Effect.as(Effect.sleep(delayMs), Stream.suspend(events))) : Stream.suspend(events)
+
+interface Circumstances {
+  readonly asked: Resolved
+  readonly rung: Ladder.Rung
+  readonly requestId: string
+}
+
+const brokenOff = (
+  error: ProviderError,
+  {
+    asked,
+    rung,
+    requestId,
+    messageId,
+    used,
+  }: Circumstances & {
+    readonly messageId: string
+    readonly used: { readonly usage: Usage; readonly costUsd: number | null } | undefined
+  },
+) =>
+  new ModelError({
+    reason: "broken_off",
+    message: `The reply broke off after one of its tools had started, so it cannot be asked for again. ${error.message}`,
+    model: asked.id,
+    attempts: rung.attempt,
+    requestId,
+    messageId,
+    ...used,
+    ...(error.status !== undefined && { status: error.status }),
+  })
+
+const gaveUp = (error: ProviderError, why: string | undefined, { asked, rung, requestId }: Circumstances) => {
+  const meant = asked.suggestion === undefined ? "" : ` Did you mean "${asked.suggestion}"?`
+  const hint =
+    error.reason === "model_not_found"
+      ? `The service has no model "${asked.id}".${meant} Choose another with --model.`
+      : why
+  return new ModelError({
+    reason: error.reason,
+    message: hint === undefined ? error.message : `${error.message} ${hint}`,
+    model: asked.id,
+    attempts: rung.attempt,
+    requestId,
+    ...(error.status !== undefined && { status: error.status }),
+    ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+  })
+}

@@ -112,6 +112,11 @@ export class ReplyBuilder {
     })
   }
 
+  /** Nothing more comes. Some gateways leave out the last event; a reply whose end was announced is whole without it. */
+  end(): void {
+    if (this.stopReason !== null && this.open.size === 0) this.complete = true
+  }
+
   /** What a reply that broke off has used: what the service told so far, and a guess for the text since. */
   get usedSoFar(): Usage {
     return this.complete

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import type { FileError } from "../platform/FileError.ts"
+import { type FileError, fromPlatform } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import type { JournalRecord, StoredRecord } from "./JournalRecord.ts"
@@ -49,8 +49,17 @@ export const write = Effect.fnUntraced(function* (sessionId: string, json: strin
   const path = SessionPaths.blobPath(host, sessionId, hash)
   const present = yield* fs.exists(path).pipe(Effect.orElseSucceed(() => false))
   const sound =
-    present && (yield* fs.readFile(path).pipe(Effect.map((bytes) => files.hash(bytes) === hash), Effect.orElseSucceed(() => false)))
-  if (!sound) yield* files.writeAtomic(path, json, { mode: 0o600, makeParents: true })
+    present &&
+    (yield* fs.readFile(path).pipe(
+      Effect.map((bytes) => files.hash(bytes) === hash),
+      Effect.orElseSucceed(() => false),
+    ))
+  if (sound) return hash
+  const directory = path.slice(0, -hash.length - 1)
+  yield* fs
+    .makeDirectory(directory, { recursive: true, mode: 0o700 })
+    .pipe(Effect.mapError((error) => fromPlatform("create", directory, error)))
+  yield* files.writeAtomic(path, json, { mode: 0o600 })
   return hash
 }) satisfies (sessionId: string, json: string) => Effect.Effect<string, FileError, Files | FileSystem.FileSystem | Host>
 
@@ -69,7 +78,9 @@ export const read = Effect.fnUntraced(function* (sessionId: string, record: Stor
     problem: `record ${record.seq}: its content ${hash.slice(0, 12)} ${why}; ${record.event === undefined ? "the record was skipped" : "its beginning is kept"}`,
   })
   if (!isHash(hash)) return lost("has no valid name")
-  const bytes = yield* fs.readFile(SessionPaths.blobPath(host, sessionId, hash)).pipe(Effect.orElseSucceed(() => undefined))
+  const bytes = yield* fs
+    .readFile(SessionPaths.blobPath(host, sessionId, hash))
+    .pipe(Effect.orElseSucceed(() => undefined))
   if (bytes === undefined) return lost("is missing")
   if (files.hash(bytes) !== hash) return lost("is damaged")
   return yield* Effect.try({

@@ -38,13 +38,14 @@ interface Held {
 
 export const make = Effect.fnUntraced(function* (initial: ControlsState) {
   const ref = yield* SubscriptionRef.make<Held>({ state: initial, last: undefined })
-  const controls: ControlsShape = {
+  return Controls.of({
     current: Effect.map(SubscriptionRef.get(ref), (held) => held.state),
     change: (by, to) =>
       SubscriptionRef.modifySome(ref, (held) => {
         const before = held.state
         const after = { model: to.model ?? before.model, permissionMode: to.permissionMode ?? before.permissionMode }
-        if (after.model === before.model && after.permissionMode === before.permissionMode) return [undefined, Option.none()]
+        const same = after.model === before.model && after.permissionMode === before.permissionMode
+        if (same) return [undefined, Option.none()]
         const last = { by, before, after }
         return [last, Option.some({ state: after, last })]
       }),
@@ -53,6 +54,5 @@ export const make = Effect.fnUntraced(function* (initial: ControlsState) {
       Stream.drop(1),
       Stream.flatMap((held) => (held.last === undefined ? Stream.empty : Stream.succeed(held.last))),
     ),
-  }
-  return controls
+  })
 })

@@ -48,25 +48,18 @@ const syncWithin = "100 millis"
 type Needs = Files | FileSystem.FileSystem | Host
 
 /** Takes the session, repairs its journal and opens it for appending; a new session gets a new file. */
-export const open: (
-  sessionId: string,
-) => Effect.Effect<Journal, JournalError | SessionBusy, Needs | Scope.Scope> = Effect.fnUntraced(function* (sessionId) {
-  const files = yield* Files
-  const path = yield* pathOf(sessionId, "open")
-  yield* files.lock(`session ${path}`).pipe(
-    Effect.catchTags({
-      LockBusy: ({ holder }) => Effect.fail(new SessionBusy(holder === undefined ? { sessionId } : { sessionId, holder })),
-      FileError: (error) => Effect.fail(journalError("open", path)(error)),
-    }),
-  )
-  const bytes = yield* load(path, "open")
-  const scan = Records.scan(bytes)
-  const tail = yield* repair(path, bytes, scan).pipe(Effect.mapError(journalError("repair", path)))
-  const content = yield* decode(sessionId, scan)
-  const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
-  const writer = yield* makeWriter(sessionId, handle, tail)
-  return { sessionId, path, ...content, ...writer }
-})
+export const open: (sessionId: string) => Effect.Effect<Journal, JournalError | SessionBusy, Needs | Scope.Scope> =
+  Effect.fnUntraced(function* (sessionId) {
+    const files = yield* Files
+    const path = yield* lock(sessionId)
+    const bytes = yield* load(path, "open")
+    const scan = Records.scan(bytes)
+    const tail = yield* repair(path, bytes, scan).pipe(Effect.mapError(journalError("repair", path)))
+    const content = yield* decode(sessionId, scan)
+    const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
+    const writer = yield* makeWriter(sessionId, handle, tail)
+    return { sessionId, path, ...content, ...writer }
+  })
 
 /** Reads without lock and without changing anything: also while another process writes. */
 export const read: (sessionId: string) => Effect.Effect<JournalContent, JournalError, Needs> = Effect.fnUntraced(
@@ -76,6 +69,47 @@ export const read: (sessionId: string) => Effect.Effect<JournalContent, JournalE
     return { path, ...(yield* decode(sessionId, Records.scan(bytes))) }
   },
 )
+
+/** Begins a session with records that are already known, all at once or not at all. One that exists is refused. */
+export const create: (
+  sessionId: string,
+  records: ReadonlyArray<JournalRecord>,
+) => Effect.Effect<void, JournalError | SessionBusy, Needs> = Effect.fnUntraced(function* (sessionId, records) {
+  const files = yield* Files
+  const path = yield* lock(sessionId)
+  if ((yield* load(path, "open")).length > 0)
+    return yield* new JournalError({ operation: "open", path, detail: "a session of this id exists already" })
+  const parts: Array<Uint8Array> = []
+  let sum = Records.firstSum
+  for (const { seq, time, agent, event } of records) {
+    const json = JSON.stringify(event)
+    const payload =
+      json.length <= Blobs.threshold
+        ? `"event":${json}`
+        : Blobs.payload(yield* Blobs.write(sessionId, json).pipe(Effect.mapError(journalError("append", path))), event)
+    const line = Records.encode(sum, { seq, time, agent, kind: event._tag, payload })
+    parts.push(line.bytes)
+    sum = line.sum
+  }
+  // Opened first: that makes the directories, closed to others.
+  const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
+  yield* files
+    .writeAtomic(handle.path, concat(parts), { mode: 0o600 })
+    .pipe(Effect.mapError(journalError("append", path)))
+}, Effect.scoped)
+
+const lock = Effect.fnUntraced(function* (sessionId: string) {
+  const files = yield* Files
+  const path = yield* pathOf(sessionId, "open")
+  yield* files.lock(`session ${path}`).pipe(
+    Effect.catchTags({
+      LockBusy: ({ holder }) =>
+        Effect.fail(new SessionBusy(holder === undefined ? { sessionId } : { sessionId, holder })),
+      FileError: (error) => Effect.fail(journalError("open", path)(error)),
+    }),
+  )
+  return path
+})
 
 const pathOf = Effect.fnUntraced(function* (sessionId: string, operation: JournalError["operation"]) {
   if (SessionPaths.isSessionId(sessionId)) return SessionPaths.journalPath(yield* Host, sessionId)
@@ -211,19 +245,21 @@ const makeSyncer = Effect.fnUntraced(function* (handle: AppendFile) {
   const one = yield* Semaphore.make(1)
   const dirty = yield* Latch.make(false)
   let synced = handle.size()
-  const sync = one.withPermit(
-    Effect.suspend(() => {
-      const upTo = handle.size()
-      if (upTo === synced) return Effect.void
-      // Cut off in the middle, it could meet a closed file.
-      return Effect.uninterruptible(
-        Effect.andThen(
-          handle.sync,
-          Effect.sync(() => void (synced = upTo)),
-        ),
-      )
-    }),
-  ).pipe(Effect.mapError(journalError("sync", handle.path)))
+  const sync = one
+    .withPermit(
+      Effect.suspend(() => {
+        const upTo = handle.size()
+        if (upTo === synced) return Effect.void
+        // Cut off in the middle, it could meet a closed file.
+        return Effect.uninterruptible(
+          Effect.andThen(
+            handle.sync,
+            Effect.sync(() => void (synced = upTo)),
+          ),
+        )
+      }),
+    )
+    .pipe(Effect.mapError(journalError("sync", handle.path)))
   const reported = sync.pipe(Effect.catch((error) => Effect.logWarning(error.message)))
   yield* Effect.addFinalizer(() => reported)
   yield* dirty.await.pipe(

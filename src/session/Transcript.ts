@@ -7,8 +7,9 @@
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { type FileError, fromPlatform } from "../platform/FileError.ts"
+import { type FileError, fromCause, fromPlatform } from "../platform/FileError.ts"
 import { type AppendFile, Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import type { JournalRecord } from "./JournalRecord.ts"
@@ -32,63 +33,158 @@ export interface TranscriptOptions {
   readonly records?: ReadonlyArray<JournalRecord>
 }
 
-/** What the file already has. */
-interface Present {
-  readonly uuids: Set<string>
-  parent: string | undefined
-  lastPrompt: string | undefined
-  /** The last line was cut: the next one must begin on its own line. */
-  openEnd: boolean
-}
-
 export const open: (
   options: TranscriptOptions,
 ) => Effect.Effect<Transcript, never, Files | FileSystem.FileSystem | Host | Scope.Scope> = Effect.fnUntraced(
   function* (options) {
     const files = yield* Files
     const scope = yield* Effect.scope
-    const host = yield* Host
-    const path = options.path ?? SessionPaths.transcriptPath(host, options.cwd, options.sessionId)
+    const path = options.path ?? SessionPaths.transcriptPath(yield* Host, options.cwd, options.sessionId)
     const lines = new TranscriptLines((seq) => uuidFrom(files.hash(`${options.sessionId} ${seq}`)))
     const records = options.records ?? []
     const envelope = new Envelope(options, records)
-    let present: Present | undefined
-    let handle: AppendFile | undefined
     let complained = false
 
-    const add = Effect.fnUntraced(function* (due: ReadonlyArray<Line>) {
-      // Nothing is created for a session that never says anything.
-      present ??= yield* examine(path)
-      const had = present
-      const fresh = due.filter((line) => isMissing(had, line))
-      if (fresh.length === 0) return
-      handle ??= yield* files.openAppend(path).pipe(Scope.provide(scope))
-      let { parent } = had
-      const text = fresh.map((line) => {
-        const json = envelope.wrap(line, parent)
-        if (line.uuid !== undefined) parent = line.uuid
-        return `${json}\n`
-      })
-      handle.appendUnsafe(`${had.openEnd ? "\n" : ""}${text.join("")}`)
-      had.openEnd = false
-      had.parent = parent
-      for (const line of fresh) note(had, line)
-    })
-
-    const report = (error: { readonly message: string }) =>
+    const report = (error: FileError) =>
       Effect.suspend(() => {
         if (complained) return Effect.void
         complained = true
-        return Effect.logWarning(`The transcript is incomplete, the session is not: ${error.message}`)
+        return Effect.logWarning(`The transcript stays incomplete, the session does not: ${error.message}`)
       })
 
+    const examined = yield* examine(path).pipe(Effect.tapError(report), Effect.option)
+    // Adding to what cannot be read could say everything twice.
+    if (Option.isNone(examined)) return { path, write: () => Effect.void }
+    const present = examined.value
+    let handle: AppendFile | undefined
+
+    const append = (to: AppendFile, due: ReadonlyArray<Line>) => {
+      const fresh = due.filter((line) => present.lacks(line))
+      if (fresh.length === 0) return
+      let { parent } = present
+      const text = fresh.map((line) => {
+        const json = envelope.wrap(line, parent)
+        parent = line.uuid ?? parent
+        return `${json}\n`
+      })
+      to.appendUnsafe(`${present.openEnd ? "\n" : ""}${text.join("")}`)
+      present.add(fresh)
+    }
+
+    const add = Effect.fnUntraced(function* (due: ReadonlyArray<Line>) {
+      if (!due.some((line) => present.lacks(line))) return
+      // Only now: a session in which nothing is said leaves no file.
+      const to = handle ?? (yield* files.openAppend(path).pipe(Scope.provide(scope)))
+      handle = to
+      yield* Effect.try({ try: () => append(to, due), catch: (cause) => fromCause("append to", path, cause) })
+    })
+
+    const linesOf = (record: JournalRecord) => {
+      envelope.follow(record)
+      return lines.of(record)
+    }
     const write = (record: JournalRecord): Effect.Effect<void> =>
       Effect.suspend(() => {
-        envelope.follow(record)
-        const due = lines.of(record)
-        return due.length === 0 ? Effect.void : safely(due)
+        const due = linesOf(record)
+        return due.length === 0 ? Effect.void : Effect.catch(add(due), report)
       })
 
+    // Line by line, since the directory and version in a line are those of its time.
+    yield* Effect.forEach(records, write, { discard: true })
     return { path, write }
   },
 )
+
+/** What the file already has. */
+class Present {
+  private readonly uuids = new Set<string>()
+  private lastPrompt: unknown
+  parent: string | undefined
+  /** The last line was cut: the next one must begin on a line of its own. */
+  openEnd: boolean
+
+  constructor(parsed: TranscriptFile.ParsedTranscript) {
+    this.openEnd = parsed.openEnd
+    for (const line of parsed.lines) {
+      if (line.uuid !== undefined) this.uuids.add(line.uuid)
+      if (TranscriptFile.isChained(line)) this.parent = line.uuid
+      if (line.type === "last-prompt") this.lastPrompt = line.value["lastPrompt"]
+    }
+  }
+
+  lacks(line: Line): boolean {
+    return line.uuid === undefined ? line.fields["lastPrompt"] !== this.lastPrompt : !this.uuids.has(line.uuid)
+  }
+
+  add(lines: ReadonlyArray<Line>): void {
+    this.openEnd = false
+    for (const line of lines) {
+      if (line.uuid === undefined) this.lastPrompt = line.fields["lastPrompt"]
+      else {
+        this.uuids.add(line.uuid)
+        this.parent = line.uuid
+      }
+    }
+  }
+}
+
+const examine = Effect.fnUntraced(function* (path: string) {
+  const fs = yield* FileSystem.FileSystem
+  const bytes = yield* fs.readFile(path).pipe(
+    Effect.mapError((error) => fromPlatform("read", path, error)),
+    Effect.catchIf(
+      (error) => error.reason === "NotFound",
+      () => Effect.succeed(new Uint8Array(0)),
+    ),
+  )
+  return new Present(TranscriptFile.parse(bytes))
+})
+
+/** The fields that every line has, as they were when it was recorded. */
+class Envelope {
+  private cwd: string
+  private version: string
+  private readonly gitBranch: string
+  private readonly sessionId: string
+  private readonly fork: { readonly sessionId: string; readonly sequence: number } | undefined
+
+  constructor(options: TranscriptOptions, records: ReadonlyArray<JournalRecord>) {
+    this.sessionId = options.sessionId
+    this.cwd = options.cwd
+    this.version = options.version
+    this.gitBranch = options.gitBranch ?? ""
+    this.fork = records
+      .map(({ event }) => (event._tag === "SessionStarted" ? event.forkedFrom : undefined))
+      .findLast((from) => from !== undefined)
+  }
+
+  follow({ event }: JournalRecord): void {
+    if (event._tag !== "SessionStarted") return
+    this.cwd = event.cwd
+    this.version = event.version
+  }
+
+  wrap(line: Line, parent: string | undefined): string {
+    const { uuid, seq, time, type, fields } = line
+    if (uuid === undefined) return JSON.stringify({ type, ...fields, sessionId: this.sessionId })
+    const copied = this.fork !== undefined && seq <= this.fork.sequence
+    return JSON.stringify({
+      parentUuid: parent ?? null,
+      isSidechain: false,
+      userType: "external",
+      cwd: this.cwd,
+      sessionId: this.sessionId,
+      version: this.version,
+      gitBranch: this.gitBranch,
+      type,
+      ...fields,
+      uuid,
+      timestamp: DateTime.formatIso(DateTime.makeUnsafe(time)),
+      ...(copied && { forkedFrom: { sessionId: this.fork.sessionId, messageUuid: uuid } }),
+    })
+  }
+}
+
+/** A version 4 layout from a hash: the same record always gets the same one. */
+const uuidFrom = (hash: string): string =>
+  `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`

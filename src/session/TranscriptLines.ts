@@ -18,6 +18,8 @@ export interface Line {
   readonly time: number
   readonly type: string
   readonly fields: Readonly<Record<string, unknown>>
+  /** The tool call whose result it is. */
+  readonly answers?: string
 }
 
 interface HeldBlock {
@@ -168,14 +170,13 @@ export class TranscriptLines {
           ],
         },
         toolUseResult: event.structured ?? words(event.content, failed),
-        toolUseId: event.toolUseId,
       },
+      answers: event.toolUseId,
     })
   }
 
   private withCaller(line: Line): Line {
-    const id = line.fields["toolUseId"]
-    const caller = typeof id === "string" ? this.callers.get(id) : undefined
+    const caller = line.answers === undefined ? undefined : this.callers.get(line.answers)
     return caller === undefined ? line : { ...line, fields: { ...line.fields, sourceToolAssistantUUID: caller } }
   }
 

@@ -4,20 +4,20 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
-import { Files } from "../platform/Files.ts"
-import { Host, type HostShape, overlay } from "../platform/Host.ts"
+import type { Files } from "../platform/Files.ts"
+import { type Host, type HostShape, overlay } from "../platform/Host.ts"
 import { Watch } from "../platform/Watch.ts"
 import * as Explain from "./Explain.ts"
 import { unknownKeys } from "./KnownKeys.ts"
 import { get, isObject, type JsonObject, mergeAll } from "./Merge.ts"
 import { SettingsError } from "./SettingsError.ts"
-import { type Diagnostic, place, type SettingsLayer } from "./SettingsLayer.ts"
+import { type Diagnostic, diagnose, place, type SettingsLayer } from "./SettingsLayer.ts"
 import { type Slice, slice } from "./Slice.ts"
 import { locate, type Sources } from "./Sources.ts"
 import * as Trust from "./Trust.ts"
@@ -139,13 +139,10 @@ const snapshotOf = (
 }
 
 const unknownIn = (layer: SettingsLayer): ReadonlyArray<Diagnostic> =>
-  unknownKeys(layer.value).map(({ path, suggestion }) => ({
-    severity: "warning",
-    source: layer.source,
-    key: path.join("."),
-    ...layer.locate(path),
-    message: `unknown setting, kept but not used${suggestion === undefined ? "" : `; did you mean "${suggestion}"?`}`,
-  }))
+  unknownKeys(layer.value).map(({ path, suggestion }) => {
+    const hint = suggestion === undefined ? "" : `; did you mean "${suggestion}"?`
+    return diagnose(layer, "warning", path, `unknown setting, kept but not used${hint}`)
+  })
 
 const waiting = (layer: SettingsLayer, review: Trust.Review): Diagnostic => ({
   severity: "warning",

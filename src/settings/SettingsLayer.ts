@@ -34,6 +34,14 @@ export interface Diagnostic {
   readonly message: string
 }
 
+/** A diagnostic at the place where the layer sets the path. */
+export const diagnose = (
+  layer: Pick<SettingsLayer, "source" | "locate">,
+  severity: Diagnostic["severity"],
+  path: ReadonlyArray<string>,
+  message: string,
+): Diagnostic => ({ severity, source: layer.source, key: path.join("."), ...layer.locate(path), message })
+
 /** `file:line:column`, as far as it is known; terminals make it a link. */
 export const place = (source: Source, position?: Partial<Position>): string =>
   position?.line === undefined ? source.name : `${source.name}:${position.line}:${position.column ?? 1}`

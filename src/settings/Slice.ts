@@ -3,7 +3,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { get, isObject, type Json, type JsonObject, mergeAll, only, without } from "./Merge.ts"
-import type { Diagnostic, SettingsLayer, Source } from "./SettingsLayer.ts"
+import { type Diagnostic, diagnose, type SettingsLayer, type Source } from "./SettingsLayer.ts"
 
 export interface Part<A> {
   readonly source: Source
@@ -59,13 +59,7 @@ const clean = (
     if (faults.length === 0) break
     for (const fault of faults) {
       const path = [...at, ...fault.path]
-      diagnostics.push({
-        severity: "error",
-        source: layer.source,
-        key: path.join("."),
-        ...layer.locate(path),
-        message: `${fault.message}; this value is ignored`,
-      })
+      diagnostics.push(diagnose(layer, "error", path, `${fault.message}; this value is ignored`))
       value = without(value, path)
     }
   }
@@ -91,21 +85,8 @@ export const slice = <S extends Schema.ConstraintDecoder<unknown>>(
   const decoded = decode(merged)
   if (Result.isSuccess(decoded)) return { value: decoded.success, parts, diagnostics }
   const last = cleaned.findLast(({ value }) => get(value, at) !== undefined)?.layer
-  return {
-    value: undefined,
-    parts,
-    diagnostics:
-      last === undefined
-        ? diagnostics
-        : [
-            ...diagnostics,
-            {
-              severity: "error",
-              source: last.source,
-              key,
-              ...last.locate(at),
-              message: `${decoded.failure.message}; "${key}" is ignored`,
-            },
-          ],
+  if (last !== undefined) {
+    diagnostics.push(diagnose(last, "error", at, `${decoded.failure.message}; "${key}" is ignored`))
   }
+  return { value: undefined, parts, diagnostics }
 }

@@ -111,8 +111,7 @@ export const locate = Effect.fnUntraced(function* (wanted: Wanted) {
         if (one.kind === "arguments") return yield* SettingsError.of("argument", outcome.broken)
       }
       if (outcome.layer === undefined && outcome.broken === undefined && one.kind === "arguments") {
-        const missing = { severity: "error", source: one, key: "", message: "the file does not exist" } as const
-        return yield* SettingsError.of("argument", missing)
+        return yield* SettingsError.of("argument", problem(one, "error", { message: "the file does not exist" }))
       }
       if (last !== undefined) layers.push(last)
       diagnostics.push(...outcome.doubts)
@@ -142,15 +141,21 @@ interface Outcome {
   readonly doubts: ReadonlyArray<Diagnostic>
 }
 
+const problem = (
+  source: Source,
+  severity: Diagnostic["severity"],
+  about: { readonly message: string; readonly line?: number; readonly column?: number },
+): Diagnostic => ({ severity, source, key: "", ...about })
+
 const layerOf = (source: Source, text: string): Outcome => {
   const parsed = parse(text)
   if (Result.isFailure(parsed)) {
-    return { broken: { severity: "error", source, key: "", ...parsed.failure }, doubts: [] }
+    return { broken: problem(source, "error", parsed.failure), doubts: [] }
   }
   const { doubts, locate, value } = parsed.success
   return {
     layer: { source, value, withheld: {}, locate },
-    doubts: doubts.map((doubt) => ({ severity: "warning", source, key: "", ...doubt })),
+    doubts: doubts.map((doubt) => problem(source, "warning", doubt)),
   }
 }
 
@@ -162,19 +167,16 @@ const readFile = Effect.fnUntraced(function* (source: Source) {
   const absent = error._tag === "FileError" && (error.reason === "NotFound" || error.reason === "NotDirectory")
   const outcome: Outcome = absent
     ? { doubts: [] }
-    : { broken: { severity: "error", source, key: "", message: error.message }, doubts: [] }
+    : { broken: problem(source, "error", { message: error.message }), doubts: [] }
   return outcome
 })
 
 const inlineLayer = (text: string): Effect.Effect<SettingsLayer, SettingsError> => {
-  const { broken, layer } = layerOf({ kind: "arguments", name: "--settings" }, text)
+  const source: Source = { kind: "arguments", name: "--settings" }
+  const { broken, layer } = layerOf(source, text)
   if (layer !== undefined) return Effect.succeed(layer)
-  const message = "it is not a JSON object"
   return Effect.fail(
-    SettingsError.of(
-      "argument",
-      broken ?? { severity: "error", source: { kind: "arguments", name: "--settings" }, key: "", message },
-    ),
+    SettingsError.of("argument", broken ?? problem(source, "error", { message: "it is not a JSON object" })),
   )
 }
 

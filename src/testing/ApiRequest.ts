@@ -104,8 +104,7 @@ const isCacheControl = (value: unknown): boolean =>
   isRecord(value) && value.type === "ephemeral" && optional(value.ttl, (ttl) => ttl === "5m" || ttl === "1h")
 
 const inMessagesOnly: ReadonlySet<unknown> = new Set(["tool_use", "tool_result", "thinking", "redacted_thinking"])
-const isResultBlock = (block: unknown): boolean =>
-  isBlock(block) && isRecord(block) && !inMessagesOnly.has(block.type)
+const isResultBlock = (block: unknown): boolean => isBlock(block) && isRecord(block) && !inMessagesOnly.has(block.type)
 
 /** The body a provider of this API would send for a request. */
 export const fromProvider = (request: ProviderRequest, stream: boolean): ApiRequest => ({

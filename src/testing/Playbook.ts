@@ -157,7 +157,10 @@ const flat = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {
     if (issue._tag !== "UnexpectedKey") return SchemaIssue.defaultLeafHook(issue)
     const { ast } = issue
-    return unknownKey + ("propertySignatures" in ast ? ast.propertySignatures.map(({ name }) => String(name)) : []).join(", ")
+    return (
+      unknownKey +
+      ("propertySignatures" in ast ? ast.propertySignatures.map(({ name }) => String(name)) : []).join(", ")
+    )
   },
 })
 
@@ -202,7 +205,9 @@ const printPath = (path: ReadonlyArray<PropertyKey>): string =>
 /** Where a path is in the text; for a key that is missing, where its parent is. */
 const offsetOf = (document: Document, path: ReadonlyArray<PropertyKey>, key: boolean): number | undefined => {
   const parent: unknown = key ? document.getIn(path.slice(0, -1), true) : undefined
-  const pair = isMap(parent) ? parent.items.find((item) => isScalar(item.key) && item.key.value === path.at(-1)) : undefined
+  const pair = isMap(parent)
+    ? parent.items.find((item) => isScalar(item.key) && item.key.value === path.at(-1))
+    : undefined
   if (isScalar(pair?.key) && pair.key.range) return pair.key.range[0]
   for (let length = path.length; length >= 0; length--) {
     const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)

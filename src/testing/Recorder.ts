@@ -29,9 +29,10 @@ export interface Recorder {
   /** Waits until so many requests have come: a signal for tests, in place of a sleep. */
   readonly atLeast: (count: number) => Effect.Effect<ReadonlyArray<Recording>>
   /** Gives the recording, and what to call when it is over. */
-  readonly add: (
-    entry: Omit<Recording, "number" | "ended">,
-  ) => { readonly recording: Recording; readonly end: (outcome: Outcome) => void }
+  readonly add: (entry: Omit<Recording, "number" | "ended">) => {
+    readonly recording: Recording
+    readonly end: (outcome: Outcome) => void
+  }
 }
 
 /** Without `keep` nothing is held on to: a long session would keep its history once per request. */

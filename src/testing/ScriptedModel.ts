@@ -39,7 +39,9 @@ export class ScriptedModel extends Context.Service<ScriptedModel, Pick<Recorder.
         const checked = yield* Playbook.make(book)
         const recorder = Recorder.make(true)
         const random =
-          options.seed === undefined ? undefined : yield* Effect.service(Random.Random).pipe(Random.withSeed(options.seed))
+          options.seed === undefined
+            ? undefined
+            : yield* Effect.service(Random.Random).pipe(Random.withSeed(options.seed))
         const provider = make(checked, recorder, options, random)
         return Context.make(Provider, provider).pipe(Context.add(ScriptedModel, recorder))
       }),
@@ -90,7 +92,9 @@ const make = (
             Stream.concat(ending(delivery, id, wait)),
             Stream.onExit((exit) =>
               Effect.sync(() =>
-                end(complete ? "delivered" : Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? "broken" : "abandoned"),
+                end(
+                  complete ? "delivered" : Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? "broken" : "abandoned",
+                ),
               ),
             ),
           )

@@ -287,7 +287,10 @@ const destroy = (response: http.ServerResponse): void => void response.socket?.d
 
 const headersOf = (request: http.IncomingMessage): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
+    Object.entries(request.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(", ") : (value ?? ""),
+    ]),
   )
 
 const idOf = (request: http.IncomingMessage): { readonly requestId?: string } => {

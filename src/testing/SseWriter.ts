@@ -30,7 +30,11 @@ export const make = (response: http.ServerResponse, options: { readonly torn: bo
     raw,
     flush: send,
     end: Effect.suspend(() => {
-      if (options.torn) return Effect.andThen(send, Effect.sync(() => void response.end()))
+      if (options.torn)
+        return Effect.andThen(
+          send,
+          Effect.sync(() => void response.end()),
+        )
       response.end(pending)
       return Effect.void
     }),

@@ -55,7 +55,7 @@ export interface Invocation<R> {
 }
 
 /** A tool, whatever its arguments are: those are known only once a call has been decoded. */
-export interface Tool<in out R> {
+export interface Tool<out R> {
   readonly name: string
   readonly aliases: ReadonlyArray<string>
   readonly description: string

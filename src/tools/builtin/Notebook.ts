@@ -57,7 +57,9 @@ export const render = (cells: ReadonlyArray<Cell>): ReadonlyArray<Block> => {
     const part = said.join("\n")
     tokens += Excerpt.estimate(part)
     if (tokens > Excerpt.maxTokens && index > 0) {
-      words.push(`[${cells.length - index} more cells are not shown: the notebook is too long. Use Grep or Bash for them.]`)
+      words.push(
+        `[${cells.length - index} more cells are not shown: the notebook is too long. Use Grep or Bash for them.]`,
+      )
       break
     }
     words.push(part, "")

@@ -62,7 +62,9 @@ const readImage = (source: Source): Effect.Effect<Tool.ToolOutput, Tool.ToolFail
   const found = Media.image(source.bytes)
   if (found === undefined) {
     return Effect.fail(
-      failure(`${source.path} is not a PNG, JPEG, GIF or WebP image, whatever its name says (${source.bytes.length} bytes).`),
+      failure(
+        `${source.path} is not a PNG, JPEG, GIF or WebP image, whatever its name says (${source.bytes.length} bytes).`,
+      ),
     )
   }
   const refusal = Media.refusal(found, source.bytes.length)
@@ -82,7 +84,8 @@ const readImage = (source: Source): Effect.Effect<Tool.ToolOutput, Tool.ToolFail
 }
 
 const readPdf = (source: Source, title: string): Effect.Effect<Tool.ToolOutput, Tool.ToolFailure> => {
-  if (!Media.isPdf(source.bytes)) return Effect.fail(failure(`${source.path} is not a PDF document, whatever its name says.`))
+  if (!Media.isPdf(source.bytes))
+    return Effect.fail(failure(`${source.path} is not a PDF document, whatever its name says.`))
   if (source.bytes.length > Media.maxPdfBytes) {
     const limit = megabytes(Media.maxPdfBytes)
     return Effect.fail(

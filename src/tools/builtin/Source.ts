@@ -15,15 +15,7 @@ import { Workspace } from "../Workspace.ts"
 import * as NearMatch from "./NearMatch.ts"
 
 /** What the coding tools need together. */
-export type Services =
-  | FileSystem.FileSystem
-  | Path.Path
-  | Files
-  | Process
-  | Host
-  | Ripgrep
-  | Workspace
-  | FileMemory
+export type Services = FileSystem.FileSystem | Path.Path | Files | Process | Host | Ripgrep | Workspace | FileMemory
 
 export const failure = (message: string): ToolFailure => new ToolFailure({ message })
 

@@ -1,0 +1,258 @@
+/**
+ * Owns the doors to a session: open a new one, resume one after whatever ended it, or go on in a copy.
+ *
+ * A session's parts belong to the caller's scope: the journal with its lock first, then what stands on it, then the agent,
+ * under a supervisor. Closing the scope ends them in reverse.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as SystemPrompt from "../context/SystemPrompt.ts"
+import { ModelTable } from "../cost/ModelTable.ts"
+import * as Ids from "../kernel/Ids.ts"
+import * as Supervisor from "../kernel/Supervisor.ts"
+import { Model } from "../model/Model.ts"
+import * as Rule from "../permissions/Rule.ts"
+import type { Files } from "../platform/Files.ts"
+import { Git } from "../platform/Git.ts"
+import { Host } from "../platform/Host.ts"
+import type { Process } from "../platform/Process.ts"
+import type { Ripgrep } from "../platform/Ripgrep.ts"
+import type { DurableEvent, EventOf } from "../protocol/Event.ts"
+import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import * as Controls from "../session/Controls.ts"
+import * as History from "../session/History.ts"
+import * as Journal from "../session/Journal.ts"
+import type { JournalError, SessionBusy } from "../session/JournalError.ts"
+import * as Recorder from "../session/Recorder.ts"
+import * as Sessions from "../session/Sessions.ts"
+import * as Transcript from "../session/Transcript.ts"
+import { FileMemory } from "../tools/FileMemory.ts"
+import type { Tool } from "../tools/Tool.ts"
+import { ToolCatalog } from "../tools/ToolCatalog.ts"
+import { ToolRunner } from "../tools/ToolRunner.ts"
+import { Workspace } from "../tools/Workspace.ts"
+import * as Agent from "./Agent.ts"
+import * as StructuredOutput from "./StructuredOutput.ts"
+
+export const version = "0.1.0"
+
+/** What a session makes for itself. */
+type SessionParts =
+  | Workspace
+  | FileMemory
+  | Recorder.Recorder
+  | Controls.Controls
+  | ToolCatalog
+  | ToolRunner
+
+/** What it finds in the runtime. Tools may need any of both. */
+type Needs = Model | ModelTable | Git | Files | FileSystem.FileSystem | Path.Path | Host | Process | Ripgrep
+
+/** What every session starts with unless it is told otherwise; the settings' say. */
+export interface Defaults {
+  readonly model?: string | undefined
+  readonly fallbackModel?: string | undefined
+  readonly permissionMode?: PermissionMode | undefined
+  readonly allow?: ReadonlyArray<string> | undefined
+  readonly deny?: ReadonlyArray<string> | undefined
+  readonly addDirs?: ReadonlyArray<string> | undefined
+}
+export const SessionDefaults = Context.Reference<Defaults>("troupe/agents/Agents/SessionDefaults", {
+  defaultValue: () => ({}),
+})
+
+/** The output limit of a request, and the one for a reply that needs more. */
+export const OutputSlots = Context.Reference<readonly [first: number, large: number]>("troupe/agents/Agents/OutputSlots", {
+  defaultValue: () => [8_192, 64_000],
+})
+
+export interface OpenOptions<R = never> {
+  /** Where the agent works; the host's directory unless told. */
+  readonly cwd?: string | undefined
+  /** A model's name or alias. */
+  readonly model?: string | undefined
+  /** Takes over when the model is overloaded. */
+  readonly fallbackModel?: string | undefined
+  readonly permissionMode?: PermissionMode | undefined
+  /** How many replies a turn may take. */
+  readonly maxTurns?: number | undefined
+  readonly systemPrompt?: string | undefined
+  readonly appendSystemPrompt?: string | undefined
+  /** Permission rules: `Read`, `Bash(npm test *)`. */
+  readonly allowedTools?: ReadonlyArray<string> | undefined
+  readonly disallowedTools?: ReadonlyArray<string> | undefined
+  /** The tools the model is offered. */
+  readonly tools?: ReadonlyArray<Tool<R>> | undefined
+  /** More directories to work in. */
+  readonly addDirs?: ReadonlyArray<string> | undefined
+  /** A JSON Schema that the final answer must fit. */
+  readonly jsonSchema?: unknown
+  /** A UUID of one's own choice for a new session. */
+  readonly sessionId?: string | undefined
+}
+
+/** There is no session of that name here. */
+export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("SessionNotFound", {
+  sessionId: Schema.String,
+}) {
+  override get message(): string {
+    return `There is no session ${this.sessionId} to resume. Check the id, the directory and CLAUDE_CONFIG_DIR, or use --continue for the latest one.`
+  }
+}
+
+/** A session id that is taken, or is no UUID. */
+export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", {
+  sessionId: Schema.String,
+  why: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.sessionId} cannot be the id of a new session: ${this.why}`
+  }
+}
+
+export type OpenError = JournalError | SessionBusy | SessionNotFound | BadSessionId | StructuredOutput.BadOutputSchema
+
+type Opening<R> = Effect.Effect<
+  Agent.Agent,
+  OpenError,
+  Exclude<Exclude<R, SessionParts>, Needs> | Scope.Scope
+>
+
+export class Agents extends Context.Service<
+  Agents,
+  {
+    readonly open: <R = never>(options?: OpenOptions<R>) => Opening<R>
+    /** Goes on with a session: one of ours, or a transcript of another client. */
+    readonly resume: <R = never>(sessionId: string, options?: OpenOptions<R>) => Opening<R>
+    /** Goes on in a copy; the original stays as it is. */
+    readonly fork: <R = never>(sessionId: string, options?: OpenOptions<R>) => Opening<R>
+    /** The session that was last worked with in a directory. */
+    readonly latest: (cwd: string) => Effect.Effect<string | undefined, JournalError>
+  }
+>()("troupe/agents/Agents") {
+  static readonly layer: Layer.Layer<Agents, never, Needs> = Layer.effect(Agents, Effect.suspend(() => make))
+}
+
+const make = Effect.gen(function* () {
+  const context = yield* Effect.context<Needs>()
+  const provide = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, context)
+
+  return Agents.of({
+    open: Effect.fnUntraced(function* (options = {}) {
+      const sessionId = options.sessionId ?? (yield* Ids.uuid)
+      return yield* provide(start(sessionId, { source: "startup" }, options))
+    }),
+    resume: Effect.fnUntraced(function* (sessionId, options = {}) {
+      const found = yield* provide(Sessions.locate(sessionId))
+      if (found === undefined) return yield* new SessionNotFound({ sessionId })
+      return yield* provide(start(sessionId, { source: found.kind === "own" ? "resume" : "import", found }, options))
+    }),
+    fork: Effect.fnUntraced(function* (sessionId, options = {}) {
+      const found = yield* provide(Sessions.locate(sessionId))
+      if (found === undefined) return yield* new SessionNotFound({ sessionId })
+      const copy = options.sessionId ?? (yield* Ids.uuid)
+      yield* provide(Sessions.fork(found, copy))
+      return yield* provide(start(copy, { source: "fork", from: sessionId }, options))
+    }),
+    latest: (cwd) => provide(Sessions.latest(cwd)),
+  })
+})
+
+/** Where the events of a session come from before it is opened. */
+interface Origin {
+  readonly source: EventOf<"SessionStarted">["source"]
+  /** Recorded first: the messages of a foreign transcript. */
+  readonly imported?: ReadonlyArray<DurableEvent>
+  readonly problems?: ReadonlyArray<string>
+}
+
+const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin, options: OpenOptions<R>) {
+  const host = yield* Host
+  const git = yield* Git
+  const table = yield* ModelTable
+  const defaults = yield* SessionDefaults
+  const output = options.jsonSchema === undefined ? undefined : yield* StructuredOutput.make(options.jsonSchema)
+
+  // What is recorded, and where.
+  const cwd = options.cwd ?? host.cwd
+  const journal = yield* Journal.open(sessionId)
+  if (origin.source === "startup" && journal.records.length > 0) {
+    return yield* new BadSessionId({ sessionId, why: "it exists already. Resume it with --resume, or choose another id." })
+  }
+  const history = History.from(journal.records.map((record) => record.event))
+  const gitBranch = yield* git.branch(cwd)
+  const transcript = yield* Transcript.open({
+    sessionId,
+    cwd,
+    version,
+    records: journal.records,
+    ...(gitBranch !== undefined && { gitBranch }),
+  })
+  const recorder = yield* Recorder.make({ agent: "main", journal, transcript, history })
+  const model = options.model ?? history.controls?.model ?? defaults.model ?? table.defaultModel
+  const permissionMode = options.permissionMode ?? defaults.permissionMode ?? "default"
+  const problems = [...(origin.problems ?? []), ...journal.problems]
+  yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source: origin.source })
+  yield* recorder.emit({ _tag: "ControlsChanged", model, permissionMode, by: origin.source })
+  for (const event of origin.imported ?? []) yield* recorder.emit(event)
+  for (const message of problems) yield* recorder.emit({ _tag: "Diagnosed", level: "warning", message })
+
+  // Its controls: whoever changes them, one reaction records it.
+  const controls = yield* Controls.make({ model, permissionMode })
+  yield* controls.changes.pipe(
+    Stream.runForEach(({ by, after }) => recorder.emit({ _tag: "ControlsChanged", ...after, by })),
+    Effect.catchTag("JournalError", (error) => Effect.logError(error.message)),
+    Effect.forkScoped({ startImmediately: true }),
+  )
+
+  // Its tools, and the gate before them.
+  const addDirs = [...(defaults.addDirs ?? []), ...(options.addDirs ?? [])]
+  const allow = Rule.parseAll([...(defaults.allow ?? []), ...(options.allowedTools ?? [])])
+  const deny = Rule.parseAll([...(defaults.deny ?? []), ...(options.disallowedTools ?? [])])
+  const hidden = new Set(deny.filter((rule) => rule.specifier === undefined).map((rule) => rule.tool))
+  const session = yield* ToolRunner.layer({ allow, deny }).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        ToolCatalog.layer({ hidden }),
+        Workspace.layer({ sessionId, cwd, addDirs }),
+        FileMemory.layer,
+        Layer.succeed(Recorder.Recorder, recorder),
+        Layer.succeed(Controls.Controls, controls),
+      ),
+    ),
+    Layer.build,
+  )
+  const catalog = Context.get(session, ToolCatalog)
+  yield* Effect.forEach(options.tools ?? [], (tool) => catalog.register(tool), { discard: true }).pipe(
+    Effect.provideContext(session),
+  )
+
+  // The agent, which rebuilds its state from the journal should it crash.
+  const system = yield* SystemPrompt.make({
+    cwd,
+    addDirs,
+    systemPrompt: options.systemPrompt,
+    appendSystemPrompt: options.appendSystemPrompt,
+  })
+  const supervisor = yield* Supervisor.make(`session ${sessionId}`, { strategy: "rest-for-one" })
+  const behavior = Agent.behavior({
+    agent: "main",
+    system,
+    maxTurns: options.maxTurns ?? Number.MAX_SAFE_INTEGER,
+    fallbackModel: options.fallbackModel ?? defaults.fallbackModel,
+    outputSlots: yield* OutputSlots,
+    output,
+  })
+  const ref = yield* supervisor.start("main", behavior).pipe(
+    // At its first start an agent has nothing to crash on but a bug.
+    Effect.catchTag("Escalated", Effect.die),
+    Effect.provideContext(session),
+  )
+  return Agent.make(ref, { cwd, problems, recorder, controls, catalog })
+})

@@ -1,0 +1,23 @@
+/** Owns the library's public names. Everything here needs only `effect`; what a platform must provide stays in `R`. */
+import * as Runtime from "./Runtime.ts"
+import * as Budget from "./kernel/Budget.ts"
+import * as Ids from "./kernel/Ids.ts"
+import * as Terminal from "./protocol/Terminal.ts"
+import * as Tool from "./tools/Tool.ts"
+import * as Tools from "./tools/builtin/Coding.ts"
+
+export { Budget, Ids, Runtime, Terminal, Tool, Tools }
+export { Agents, BadSessionId, SessionNotFound } from "./agents/Agents.ts"
+export type { OpenError, OpenOptions } from "./agents/Agents.ts"
+export type { Agent, AgentError } from "./agents/Agent.ts"
+export { CostGovernor } from "./cost/CostGovernor.ts"
+export { Model, ModelError } from "./model/Model.ts"
+export { Provider, ProviderError } from "./model/Provider.ts"
+export type { ProviderRequest } from "./model/Provider.ts"
+export { Person } from "./permissions/Permissions.ts"
+export type { Content, ContentBlock } from "./protocol/Content.ts"
+export { Event } from "./protocol/Event.ts"
+export type { PermissionMode } from "./protocol/PermissionMode.ts"
+export type { Transition } from "./protocol/Transition.ts"
+export { JournalError, SessionBusy } from "./session/JournalError.ts"
+export { Settings } from "./settings/Settings.ts"

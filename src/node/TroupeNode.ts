@@ -1,0 +1,17 @@
+/** Owns what the runtime needs of Node: files, processes, the host's facts, the network, ripgrep. */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import * as Layer from "effect/Layer"
+import * as NodeFiles from "../platform/NodeFiles.ts"
+import * as NodeHost from "../platform/NodeHost.ts"
+import * as NodeHttpFetch from "../platform/NodeHttpFetch.ts"
+import * as NodeProcess from "../platform/NodeProcess.ts"
+import * as NodeRipgrep from "../platform/NodeRipgrep.ts"
+import type { Platform } from "../Runtime.ts"
+
+/** Everything `Runtime.layer` needs, on Node. */
+export const layer: Layer.Layer<Platform> = NodeRipgrep.layer.pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(NodeHost.layer, NodeFiles.layer, NodeFileSystem.layer, NodePath.layer, NodeProcess.layer, NodeHttpFetch.layer),
+  ),
+)

@@ -1,0 +1,267 @@
+/** Owns finding sessions on disk, ours and those of other programs, and making one into two. */
+import * as ByteSize from "effect/ByteSize"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { Files } from "../platform/Files.ts"
+import { Host } from "../platform/Host.ts"
+import { Content, plainText } from "../protocol/Content.ts"
+import type { DurableEvent } from "../protocol/Event.ts"
+import * as Import from "./Import.ts"
+import * as Journal from "./Journal.ts"
+import { type JournalError, journalError, type SessionBusy } from "./JournalError.ts"
+import * as JournalEvents from "./JournalEvents.ts"
+import * as Records from "./JournalRecord.ts"
+import * as SessionPaths from "./SessionPaths.ts"
+import * as TranscriptFile from "./TranscriptFile.ts"
+
+/** Where a session is: in our journal, or only in a transcript of another program, which is adopted when it is resumed. */
+export interface Located {
+  readonly kind: "own" | "foreign"
+  readonly sessionId: string
+  readonly path: string
+}
+
+export interface SessionSummary extends Located {
+  /** Milliseconds of the last write. */
+  readonly modified: number
+  readonly cwd: string | undefined
+  /** A title, or the first thing a person said. */
+  readonly title: string
+}
+
+interface Candidate extends Located {
+  readonly modified: number
+  readonly size: number
+  /** The directory under `projects/` that a transcript stands in. */
+  readonly project?: string
+}
+
+type Needs = FileSystem.FileSystem | Host
+
+/** Every session in which something was said, the last used first; one of ours is not listed by its transcript again. */
+export const list: Effect.Effect<ReadonlyArray<SessionSummary>, never, Needs> = Effect.suspend(() =>
+  candidates.pipe(
+    Effect.flatMap(Effect.forEach(describe, { concurrency: 16 })),
+    Effect.map((described) => described.flatMap((one) => (one === undefined ? [] : [one]))),
+  ),
+)
+
+/** The last used session of a directory in which something was said. */
+export const latest: (cwd: string) => Effect.Effect<string | undefined, never, Needs> = Effect.fnUntraced(
+  function* (cwd) {
+    for (const one of yield* candidates) {
+      if (one.project !== undefined && !SessionPaths.isProjectName(one.project, cwd)) continue
+      const summary = yield* describe(one)
+      if (summary !== undefined && (summary.cwd ?? cwd) === cwd) return one.sessionId
+    }
+    return undefined
+  },
+)
+
+/** Finds a session by its id: our journal first, else a transcript of any project. What is no session id is never found. */
+export const locate: (sessionId: string) => Effect.Effect<Located | undefined, never, Needs> = Effect.fnUntraced(
+  function* (sessionId) {
+    if (!SessionPaths.isSessionId(sessionId)) return undefined
+    const host = yield* Host
+    const path = SessionPaths.journalPath(host, sessionId)
+    const journal = yield* stat(path)
+    if (journal !== undefined && journal.size > 0) return { kind: "own", sessionId, path }
+    const projects = SessionPaths.projectsDirectory(host)
+    const transcripts = yield* collect(yield* namesIn(projects), (project) => ({
+      kind: "foreign",
+      sessionId,
+      path: `${projects}/${project}/${sessionId.toLowerCase()}.jsonl`,
+    }))
+    const newest = transcripts.toSorted((a, b) => b.modified - a.modified)[0]
+    return newest === undefined ? undefined : { kind: "foreign", sessionId, path: newest.path }
+  },
+)
+
+const stat = Effect.fnUntraced(function* (path: string) {
+  const fs = yield* FileSystem.FileSystem
+  const info = yield* Effect.option(fs.stat(path))
+  if (Option.isNone(info)) return undefined
+  const modified = Option.match(info.value.mtime, { onNone: () => 0, onSome: (time) => time.getTime() })
+  return { modified, size: ByteSize.toNumberUnsafe(info.value.size) }
+})
+
+/** A directory that is missing or closed to us has nothing in it. */
+const namesIn = Effect.fnUntraced(function* (directory: string) {
+  const fs = yield* FileSystem.FileSystem
+  return yield* fs.readDirectory(directory).pipe(Effect.orElseSucceed((): Array<string> => []))
+})
+
+const journalsIn = Effect.fnUntraced(function* (host: Host["Service"]) {
+  const ids = (yield* namesIn(SessionPaths.sessionsDirectory(host))).filter(SessionPaths.isSessionId)
+  return yield* collect(ids, (sessionId) => ({
+    kind: "own",
+    sessionId,
+    path: SessionPaths.journalPath(host, sessionId),
+  }))
+})
+
+const transcriptsIn = Effect.fnUntraced(function* (host: Host["Service"]) {
+  const projects = SessionPaths.projectsDirectory(host)
+  const found = yield* Effect.forEach(yield* namesIn(projects), (project) =>
+    Effect.flatMap(namesIn(`${projects}/${project}`), (names) => {
+      const ids = names.flatMap((name) => (name.endsWith(".jsonl") ? [name.slice(0, -6)] : []))
+      return collect(ids.filter(SessionPaths.isSessionId), (sessionId) => ({
+        kind: "foreign",
+        sessionId,
+        path: `${projects}/${project}/${sessionId}.jsonl`,
+        project,
+      }))
+    }),
+  )
+  return found.flat()
+})
+
+const collect = (names: ReadonlyArray<string>, make: (name: string) => Omit<Candidate, "modified" | "size">) =>
+  Effect.map(
+    Effect.forEach(
+      names,
+      (name) => {
+        const one = make(name)
+        return Effect.map(stat(one.path), (info): ReadonlyArray<Candidate> =>
+          info === undefined ? [] : [{ ...one, ...info }],
+        )
+      },
+      { concurrency: 16 },
+    ),
+    (found) => found.flat().filter((one) => one.size > 0),
+  )
+
+const candidates: Effect.Effect<ReadonlyArray<Candidate>, never, Needs> = Effect.gen(function* () {
+  const host = yield* Host
+  const own = yield* journalsIn(host)
+  const ids = new Set(own.map((one) => one.sessionId.toLowerCase()))
+  const foreign = (yield* transcriptsIn(host)).filter((one) => !ids.has(one.sessionId.toLowerCase()))
+  return [...own, ...foreign].toSorted((a, b) => b.modified - a.modified)
+})
+
+/** How much of a file's beginning and end is read to tell what is in it. */
+const glance = 64 * 1024
+
+/** What a look at both ends of the file tells; nothing when nothing was said in it. */
+const describe = Effect.fnUntraced(function* (one: Candidate) {
+  const head = yield* part(one.path, 0, glance)
+  const tail = one.size > glance ? yield* part(one.path, Math.max(glance, one.size - glance), glance) : ""
+  const seen = one.kind === "own" ? ofJournal(head, tail) : ofTranscript(head, tail)
+  if (seen.title === undefined) return undefined
+  const { kind, sessionId, path, modified } = one
+  const summary: SessionSummary = { kind, sessionId, path, modified, cwd: seen.cwd, title: seen.title }
+  return summary
+})
+
+const part = Effect.fnUntraced(
+  function* (path: string, from: number, size: number) {
+    const fs = yield* FileSystem.FileSystem
+    const file = yield* fs.open(path, { flag: "r" })
+    yield* file.seek(BigInt(from), "start")
+    const bytes = yield* file.readAlloc(size)
+    return Option.match(bytes, { onNone: () => "", onSome: (found) => new TextDecoder().decode(found) })
+  },
+  Effect.scoped,
+  Effect.orElseSucceed(() => ""),
+)
+
+const isContent = Schema.is(Content)
+
+interface Seen {
+  readonly cwd: string | undefined
+  readonly title: string | undefined
+}
+
+const ofJournal = (head: string, tail: string): Seen => {
+  let cwd: string | undefined
+  let title: string | undefined
+  for (const { record } of Records.scan(new TextEncoder().encode(`${head}\n${tail}`)).records) {
+    const event = JournalEvents.decode(record.kind, record.event)
+    if (typeof event === "string") continue
+    if (event._tag === "SessionStarted") cwd = event.cwd
+    const isSaid =
+      (event._tag === "PromptReceived" && event.harness !== true) ||
+      (event._tag === "MessageImported" && event.role === "user")
+    if (isSaid) title ??= firstLine(plainText(event.content))
+  }
+  return { cwd, title }
+}
+
+const ofTranscript = (head: string, tail: string): Seen => {
+  const { lines } = TranscriptFile.parse(`${head}\n${tail}`)
+  const cwds = lines.flatMap((line) => TranscriptFile.stringIn(line.value, "cwd") ?? [])
+  const said = lines.find(
+    (line) => line.type === "user" && !line.isSidechain && line.value["isMeta"] !== true && wordsOf(line),
+  )
+  return { cwd: cwds.at(-1), title: Import.titleOf(lines) ?? (said === undefined ? undefined : wordsOf(said)) }
+}
+
+const wordsOf = (line: TranscriptFile.TranscriptLine): string | undefined => {
+  const content = TranscriptFile.objectIn(line.value, "message")?.["content"]
+  return isContent(content) ? firstLine(plainText(content)) : undefined
+}
+
+const firstLine = (text: string): string | undefined => {
+  const line = text.trim().split("\n")[0]?.slice(0, 200)
+  return line === "" ? undefined : line
+}
+
+type Copying = Effect.Effect<ReadonlyArray<string>, JournalError | SessionBusy, Needs | Files>
+
+/** Begins a new session with everything that was recorded in another one. The other one may be in use. Answers with what was wrong in it. */
+export const fork = (found: Located, newId: string): Copying =>
+  found.kind === "own" ? copyJournal(found.sessionId, newId) : importTranscript(found, newId)
+
+/** Takes over a foreign transcript under its own id: from then on it has a journal. Answers with what was wrong in it. */
+export const adopt = (found: Located): Copying =>
+  found.kind === "own" ? Effect.succeed([]) : importTranscript(found, found.sessionId)
+
+const copyJournal = Effect.fnUntraced(function* (sessionId: string, newId: string) {
+  const source = yield* Journal.read(sessionId)
+  const origin = source.records.map(({ event }) => event).findLast((event) => event._tag === "SessionStarted")
+  const last = source.records.at(-1)
+  yield* Journal.create(newId, [
+    ...source.records,
+    {
+      seq: (last?.seq ?? 0) + 1,
+      time: yield* Clock.currentTimeMillis,
+      agent: last?.agent ?? "main",
+      event: {
+        _tag: "SessionStarted",
+        sessionId: newId,
+        cwd: origin?.cwd ?? (yield* Host).cwd,
+        version: origin?.version ?? "",
+        source: "fork",
+        forkedFrom: { sessionId, sequence: last?.seq ?? 0 },
+      },
+    },
+  ])
+  return source.problems
+})
+
+const importTranscript = Effect.fnUntraced(function* (found: Located, newId: string) {
+  const fs = yield* FileSystem.FileSystem
+  const bytes = yield* fs.readFile(found.path).pipe(Effect.mapError(journalError("read", found.path)))
+  const imported = Import.events(bytes)
+  const time = yield* Clock.currentTimeMillis
+  const started: DurableEvent = {
+    _tag: "SessionStarted",
+    sessionId: newId,
+    cwd: imported.cwd ?? (yield* Host).cwd,
+    version: imported.version ?? "",
+    source: "import",
+    ...(newId !== found.sessionId && {
+      forkedFrom: { sessionId: found.sessionId, sequence: imported.events.length + 1 },
+    }),
+  }
+  // All or nothing: half an import would look like the whole session.
+  const events = [started, ...imported.events]
+  yield* Journal.create(
+    newId,
+    events.map((event, at) => ({ seq: at + 1, time, agent: "main", event })),
+  )
+  return imported.problems
+})

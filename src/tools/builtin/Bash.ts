@@ -1,0 +1,191 @@
+/** Owns running a shell command: its own process group, a time limit, bounded output, and the directory it leaves behind. */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import { Host } from "../../platform/Host.ts"
+import { Process, type RunResult } from "../../platform/Process.ts"
+import * as Tool from "../Tool.ts"
+import { Workspace } from "../Workspace.ts"
+import * as SafeCommand from "./SafeCommand.ts"
+import { failure, type Services, touched } from "./Source.ts"
+
+const Input = Schema.Struct({
+  command: Schema.String.check(Schema.isNonEmpty()).annotate({ description: "The command line, run by bash" }),
+  timeout: Schema.optionalKey(
+    Schema.Finite.check(Schema.isGreaterThan(0)).annotate({
+      description: "Milliseconds until it is ended (default 120000, at most 600000)",
+    }),
+  ),
+  description: Schema.optionalKey(Schema.String.annotate({ description: "What it does, in five to ten words" })),
+})
+type Input = typeof Input.Type
+
+/** Kept of the output; with the notes around it the answer stays under `maxResultChars`. */
+const maxOutputBytes = 29_000
+const maxResultChars = 30_000
+
+const description = `Runs a command in bash and returns what it prints.
+- The directory carries over to the next call as long as it stays in the workspace; variables, functions and aliases do not. Prefer absolute paths to cd.
+- stdin is empty and there is no terminal: pass flags instead of answering prompts, and avoid editors and pagers.
+- Everything the command starts ends with it. It is stopped after its timeout.
+- Output over ${maxResultChars} characters is cut in the middle; the whole of it is saved to a file that is named in the result.
+- Use Read, Edit, Write, Glob and Grep rather than cat, sed, echo, find and grep. Quote paths with spaces. Join dependent commands with &&.`
+
+/** The command may end with `exit`, so the directory is noted when the shell ends, whatever ends it. */
+const wrapper = `__command=$1 __cwd=$2; set --; trap 'builtin pwd >|"$__cwd" 2>/dev/null' EXIT; eval "$__command"`
+
+const limits = Effect.map(Host, (host) => {
+  const number = (name: string, otherwise: number) => {
+    const value = Number(host.env(name))
+    return Number.isFinite(value) && value > 0 ? value : otherwise
+  }
+  const most = number("BASH_MAX_TIMEOUT_MS", 600_000)
+  return { most, usual: Math.min(most, number("BASH_DEFAULT_TIMEOUT_MS", 120_000)) }
+})
+
+const validate = Effect.fnUntraced(function* (input: Input) {
+  const { most } = yield* limits
+  if (input.timeout !== undefined && input.timeout > most) {
+    return yield* failure(`timeout is ${input.timeout} ms and may be at most ${most} ms.`)
+  }
+  if (input.command.includes("\0"))
+    return yield* failure("The command contains a NUL character, which no shell can take.")
+})
+
+export const Bash = Tool.make<Input, Services>({
+  name: "Bash",
+  description,
+  input: Input,
+  readOnly: (input) => SafeCommand.isReadOnly(input.command),
+  concurrencySafe: (input) => SafeCommand.isReadOnly(input.command),
+  maxResultChars,
+  summary: (input) => `Bash ${input.command.split("\n")[0] ?? ""}`,
+  effects: Effect.fnUntraced(function* (input) {
+    if (!SafeCommand.isReadOnly(input.command)) return { executes: input.command }
+    const reads = yield* Effect.forEach(SafeCommand.operands(input.command), touched)
+    return { executes: input.command, reads: reads.flat() }
+  }),
+  validate,
+  run: Effect.fnUntraced(function* (input, call) {
+    const workspace = yield* Workspace
+    const paths = yield* Path.Path
+    const fs = yield* FileSystem.FileSystem
+    yield* validate(input)
+    const timeout = input.timeout ?? (yield* limits).usual
+    // Output that cannot be saved is still shown in part, so a missing directory is no reason to fail.
+    yield* Effect.ignore(fs.makeDirectory(workspace.spillDir, { recursive: true, mode: 0o700 }))
+    const name = call.toolUseId.replaceAll(/[^\w-]/g, "_")
+    const cwdFile = paths.join(workspace.spillDir, `${name}.cwd`)
+    const start = yield* directory
+
+    const result = yield* streamed(call, (onOutput) =>
+      Effect.gen(function* () {
+        const processes = yield* Process
+        const host = yield* Host
+        return yield* processes.run({
+          command: "bash",
+          args: ["-c", wrapper, "bash", input.command, cwdFile],
+          cwd: start,
+          env: { ...host.allEnv, PWD: start, CLAUDECODE: "1", GIT_EDITOR: "true" },
+          timeout,
+          maxOutputBytes,
+          spillTo: paths.join(workspace.spillDir, `${name}.output.txt`),
+          onOutput,
+        })
+      }),
+    ).pipe(
+      Effect.mapError((error) => failure(error.message)),
+      Effect.onInterrupt(() => Effect.ignore(fs.remove(cwdFile))),
+    )
+    const moved = yield* follow(start, cwdFile)
+    return yield* answer(input, timeout, result, moved)
+  }),
+})
+
+/** Where the next command starts: the root again, if the current directory is gone. */
+const directory = Effect.gen(function* () {
+  const workspace = yield* Workspace
+  const fs = yield* FileSystem.FileSystem
+  const there = yield* fs.exists(workspace.cwd()).pipe(Effect.orElseSucceed(() => false))
+  if (!there) yield* workspace.enter(workspace.root)
+  return there ? workspace.cwd() : workspace.root
+})
+
+/** Takes the shell's last directory over; says so when it had to stay. */
+const follow = Effect.fnUntraced(function* (start: string, cwdFile: string) {
+  const workspace = yield* Workspace
+  const fs = yield* FileSystem.FileSystem
+  const noted = yield* fs.readFileString(cwdFile).pipe(Effect.orElseSucceed(() => ""))
+  yield* Effect.ignore(fs.remove(cwdFile))
+  const last = noted.replace(/\n$/, "")
+  if (last === "" || last === start || (yield* workspace.enter(last))) return undefined
+  return `[${last} is outside the workspace; the next command starts in ${workspace.cwd()} again.]`
+})
+
+/** Shows output to people as it comes, a few times a second at most. */
+const streamed = <A, E, R>(
+  call: Tool.ToolCall,
+  run: (onOutput: (output: { readonly text: string }) => void) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E, R> => {
+  let waiting = ""
+  const report = Effect.suspend(() => {
+    const text = waiting
+    waiting = ""
+    return text === "" ? Effect.void : call.progress(text)
+  })
+  const often = Effect.forever(Effect.andThen(Effect.sleep("250 millis"), report))
+  return Effect.scoped(
+    Effect.andThen(
+      Effect.forkScoped(often),
+      run(({ text }) => {
+        waiting = (waiting + text).slice(-4000)
+      }),
+    ),
+  )
+}
+
+const answer = (
+  input: Input,
+  timeout: number,
+  result: RunResult,
+  moved: string | undefined,
+): Effect.Effect<Tool.ToolOutput, Tool.ToolFailure> => {
+  const output = result.combined.replace(/^(?:[ \t]*\r?\n)+/, "").trimEnd()
+  const meaning = result.exitCode === 1 && result.stderr === "" ? SafeCommand.meaningOfOne(input.command) : undefined
+  const notes = [
+    ...(result.spilledTo === undefined
+      ? []
+      : [`[The whole output, ${result.totalBytes} bytes, is in ${result.spilledTo}]`]),
+    ...(result.leftoversKilled ? ["[It left processes running in the background; they were ended.]"] : []),
+    ...(moved === undefined ? [] : [moved]),
+  ]
+  const structured = {
+    stdout: result.stdout,
+    stderr: result.stderr,
+    interrupted: result.timedOut,
+    isImage: false,
+    exitCode: result.exitCode,
+    ...(meaning !== undefined && { returnCodeInterpretation: meaning }),
+    ...(result.spilledTo !== undefined && {
+      persistedOutputPath: result.spilledTo,
+      persistedOutputSize: result.totalBytes,
+    }),
+  }
+  const say = (first: string | undefined) =>
+    [first, output, ...notes].filter((part) => part !== undefined && part !== "").join("\n")
+
+  if (result.timedOut) {
+    const message = say(`The command was ended after ${timeout / 1000} s, with everything it had started.`)
+    return Effect.fail(new Tool.ToolFailure({ message, structured }))
+  }
+  if (result.exitCode !== 0 && meaning === undefined) {
+    const why = result.signal === undefined ? "" : ` (ended by ${result.signal})`
+    return Effect.fail(new Tool.ToolFailure({ message: say(`Exit code ${result.exitCode}${why}`), structured }))
+  }
+  const quiet = output === "" && meaning === undefined ? "(no output)" : undefined
+  return Effect.succeed({
+    content: say(meaning === undefined ? quiet : `(exit code 1: ${meaning})`),
+    structured,
+  })
+}

@@ -1,0 +1,206 @@
+/** Owns searching inside files with regular expressions. */
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import { type Found, Ripgrep } from "../../platform/Ripgrep.ts"
+import * as Tool from "../Tool.ts"
+import { Workspace } from "../Workspace.ts"
+import { locate, refused, shortName, unsearched, withoutHistory } from "./SearchPlace.ts"
+import { type Services, touched } from "./Source.ts"
+
+const Lines = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const Input = Schema.Struct({
+  pattern: Schema.String.check(Schema.isNonEmpty()).annotate({ description: "Regular expression (ripgrep syntax)" }),
+  path: Schema.optionalKey(
+    Schema.String.annotate({ description: "File or directory (default: the working directory)" }),
+  ),
+  glob: Schema.optionalKey(Schema.String.annotate({ description: "Only files like this: *.js, *.{ts,tsx}" })),
+  type: Schema.optionalKey(Schema.String.annotate({ description: "Only files of this type: js, py, rust, go …" })),
+  output_mode: Schema.optionalKey(
+    Schema.Literals(["content", "files_with_matches", "count"]).annotate({
+      description: "Matching lines, names of matching files (default), or matches per file",
+    }),
+  ),
+  "-A": Schema.optionalKey(Lines.annotate({ description: "Lines after each match (content)" })),
+  "-B": Schema.optionalKey(Lines.annotate({ description: "Lines before each match (content)" })),
+  "-C": Schema.optionalKey(Lines.annotate({ description: "Lines around each match (content)" })),
+  context: Schema.optionalKey(Lines.annotate({ description: "Same as -C" })),
+  "-n": Schema.optionalKey(Schema.Boolean.annotate({ description: "Line numbers (content; default true)" })),
+  "-i": Schema.optionalKey(Schema.Boolean.annotate({ description: "Ignore case" })),
+  multiline: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Let matches span lines; . then matches newlines too" }),
+  ),
+  head_limit: Schema.optionalKey(
+    Lines.annotate({ description: "Only the first N lines or files (default 250, 0 for all)" }),
+  ),
+  offset: Schema.optionalKey(Lines.annotate({ description: "Skip the first N before head_limit" })),
+})
+type Input = typeof Input.Type
+type Mode = NonNullable<Input["output_mode"]>
+
+const defaultLimit = 250
+
+const description = `Searches file contents with ripgrep. Use it instead of grep or rg in Bash.
+- Full regular expressions; escape literal braces and dots: interface\\{\\}. A match stays within a line unless multiline is set.
+- Files ignored by git are skipped, hidden ones are not.
+- Start with the names of the files, then look at content with -C, or Read.`
+
+export const Grep = Tool.make<Input, Services>({
+  name: "Grep",
+  description,
+  input: Input,
+  readOnly: true,
+  concurrencySafe: true,
+  maxResultChars: 100_000,
+  summary: (input) => `Grep ${input.pattern}${input.path === undefined ? "" : ` in ${input.path}`}`,
+  effects: Effect.fnUntraced(function* (input) {
+    const workspace = yield* Workspace
+    return { reads: yield* touched(input.path === undefined || input.path === "" ? workspace.cwd() : input.path) }
+  }),
+  run: Effect.fnUntraced(function* (input) {
+    const ripgrep = yield* Ripgrep
+    const workspace = yield* Workspace
+    const { at } = yield* locate(input.path)
+    const mode = input.output_mode ?? "files_with_matches"
+    const args = [...options(input, mode), "--regexp", input.pattern, "--", yield* shortName(at)]
+    const found = yield* ripgrep.run(args, workspace.cwd()).pipe(Effect.mapError(refused))
+    // The place "." shows up in front of every name.
+    const lines = found.lines.map((line) => (line.startsWith("./") ? line.slice(2) : line))
+    if (mode === "content") return content(page(input, lines), found)
+    if (mode === "count") return counts(page(input, lines), found)
+    return files(page(input, yield* newestFirst(lines)), found)
+  }),
+})
+
+const options = (input: Input, mode: Mode): ReadonlyArray<string> => {
+  const number = (flag: string, value: number | undefined) => (value === undefined ? [] : [`${flag}=${value}`])
+  const around = input["-C"] ?? input.context
+  const content = [
+    "--max-columns=500",
+    "--max-columns-preview",
+    "--no-heading",
+    "--with-filename",
+    // In one order every time, so that a second page continues the first.
+    "--sort=path",
+    input["-n"] === false ? "--no-line-number" : "--line-number",
+    ...(around === undefined
+      ? [...number("--after-context", input["-A"]), ...number("--before-context", input["-B"])]
+      : number("--context", around)),
+  ]
+  const shape: Record<Mode, ReadonlyArray<string>> = {
+    content,
+    count: ["--count", "--with-filename", "--sort=path"],
+    files_with_matches: ["--files-with-matches"],
+  }
+  return [
+    "--hidden",
+    ...shape[mode],
+    ...(input["-i"] === true ? ["--ignore-case"] : []),
+    ...(input.multiline === true ? ["--multiline", "--multiline-dotall"] : []),
+    ...(input.type === undefined || input.type === "" ? [] : [`--type=${input.type}`]),
+    ...globs(input.glob ?? "").flatMap((glob) => ["--glob", glob]),
+    ...withoutHistory,
+  ]
+}
+
+/** Several globs may come in one string; a comma inside braces belongs to its glob. */
+const globs = (given: string): ReadonlyArray<string> =>
+  given
+    .split(/\s+/)
+    .flatMap((part) => (/[{}]/.test(part) ? [part] : part.split(",")))
+    .filter((glob) => glob !== "")
+
+const newestFirst = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+  const fs = yield* FileSystem.FileSystem
+  const paths = yield* Path.Path
+  const workspace = yield* Workspace
+  const dated = yield* Effect.forEach(
+    names,
+    (name) =>
+      fs.stat(paths.resolve(workspace.cwd(), name)).pipe(
+        Effect.map((info) => Option.match(info.mtime, { onNone: () => 0, onSome: (date) => date.getTime() })),
+        Effect.orElseSucceed(() => 0),
+        Effect.map((time) => ({ name, time })),
+      ),
+    { concurrency: 32 },
+  )
+  return dated.sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1)).map(({ name }) => name)
+})
+
+interface Page {
+  readonly lines: ReadonlyArray<string>
+  readonly all: ReadonlyArray<string>
+  readonly notes: ReadonlyArray<string>
+  readonly applied: { readonly appliedLimit?: number; readonly appliedOffset?: number }
+}
+
+const page = (input: Input, all: ReadonlyArray<string>): Page => {
+  const offset = input.offset ?? 0
+  const limit = input.head_limit ?? defaultLimit
+  const lines = all.slice(offset, limit === 0 ? undefined : offset + limit)
+  const next = offset + lines.length
+  return {
+    lines,
+    all,
+    notes:
+      next < all.length
+        ? [`[${next} of ${all.length} shown. Continue with offset ${next}, or narrow the search.]`]
+        : [],
+    applied: {
+      ...(next < all.length && { appliedLimit: limit }),
+      ...(offset > 0 && { appliedOffset: offset }),
+    },
+  }
+}
+
+const none = (what: string, { all }: Page): string =>
+  all.length === 0 ? `No ${what} found.` : `Nothing at this offset: there are only ${all.length} results.`
+
+const said = (lines: ReadonlyArray<string>, shown: Page, found: Found): string =>
+  [
+    ...lines,
+    ...shown.notes,
+    ...(found.truncated ? ["[There were too many results to keep them all; narrow the search.]"] : []),
+    ...unsearched(found.problems),
+  ].join("\n")
+
+const content = (shown: Page, found: Found): Tool.ToolOutput => ({
+  content: said(shown.lines.length === 0 ? [none("matches", shown)] : shown.lines, shown, found),
+  structured: {
+    mode: "content",
+    numFiles: 0,
+    filenames: [],
+    content: shown.lines.join("\n"),
+    numLines: shown.lines.length,
+    ...shown.applied,
+  },
+})
+
+const counts = (shown: Page, found: Found): Tool.ToolOutput => {
+  const numMatches = shown.lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(":") + 1)), 0)
+  const numFiles = shown.lines.length
+  const total = `${numMatches} matches in ${numFiles} files.`
+  return {
+    content: said(numFiles === 0 ? [none("matches", shown)] : [...shown.lines, total], shown, found),
+    structured: {
+      mode: "count",
+      numFiles,
+      filenames: [],
+      content: shown.lines.join("\n"),
+      numMatches,
+      ...shown.applied,
+    },
+  }
+}
+
+const files = (shown: Page, found: Found): Tool.ToolOutput => ({
+  content: said(shown.lines.length === 0 ? [none("files", shown)] : shown.lines, shown, found),
+  structured: {
+    mode: "files_with_matches",
+    numFiles: shown.lines.length,
+    filenames: shown.lines,
+    ...shown.applied,
+  },
+})
