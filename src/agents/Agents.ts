@@ -23,7 +23,6 @@ import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import type { Process } from "../platform/Process.ts"
 import type { Ripgrep } from "../platform/Ripgrep.ts"
-import type { DurableEvent, EventOf } from "../protocol/Event.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
 import * as History from "../session/History.ts"
@@ -133,7 +132,7 @@ export class Agents extends Context.Service<
     /** Goes on in a copy; the original stays as it is. */
     readonly fork: <R = never>(sessionId: string, options?: OpenOptions<R>) => Opening<R>
     /** The session that was last worked with in a directory. */
-    readonly latest: (cwd: string) => Effect.Effect<string | undefined, JournalError>
+    readonly latest: (cwd: string) => Effect.Effect<string | undefined>
   }
 >()("troupe/agents/Agents") {
   static readonly layer: Layer.Layer<Agents, never, Needs> = Layer.effect(Agents, Effect.suspend(() => make))
@@ -143,33 +142,35 @@ const make = Effect.gen(function* () {
   const context = yield* Effect.context<Needs>()
   const provide = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, context)
 
+  /** Finds a session and makes sure that it has a journal under `as`; what was wrong on the way comes with it. */
+  const prepare = Effect.fnUntraced(function* (sessionId: string, as: string) {
+    const found = yield* Sessions.locate(sessionId)
+    if (found === undefined) return yield* new SessionNotFound({ sessionId })
+    return yield* as === sessionId ? Sessions.adopt(found) : Sessions.fork(found, as)
+  }, provide)
+
   return Agents.of({
     open: Effect.fnUntraced(function* (options = {}) {
       const sessionId = options.sessionId ?? (yield* Ids.uuid)
-      return yield* provide(start(sessionId, { source: "startup" }, options))
+      return yield* provide(start(sessionId, { source: "startup", problems: [] }, options))
     }),
     resume: Effect.fnUntraced(function* (sessionId, options = {}) {
-      const found = yield* provide(Sessions.locate(sessionId))
-      if (found === undefined) return yield* new SessionNotFound({ sessionId })
-      return yield* provide(start(sessionId, { source: found.kind === "own" ? "resume" : "import", found }, options))
+      const problems = yield* prepare(sessionId, sessionId)
+      return yield* provide(start(sessionId, { source: "resume", problems }, options))
     }),
     fork: Effect.fnUntraced(function* (sessionId, options = {}) {
-      const found = yield* provide(Sessions.locate(sessionId))
-      if (found === undefined) return yield* new SessionNotFound({ sessionId })
       const copy = options.sessionId ?? (yield* Ids.uuid)
-      yield* provide(Sessions.fork(found, copy))
-      return yield* provide(start(copy, { source: "fork", from: sessionId }, options))
+      const problems = yield* prepare(sessionId, copy)
+      return yield* provide(start(copy, { source: "fork", problems }, options))
     }),
     latest: (cwd) => provide(Sessions.latest(cwd)),
   })
 })
 
-/** Where the events of a session come from before it is opened. */
+/** How a session comes to be opened, and what had to be put right before. */
 interface Origin {
-  readonly source: EventOf<"SessionStarted">["source"]
-  /** Recorded first: the messages of a foreign transcript. */
-  readonly imported?: ReadonlyArray<DurableEvent>
-  readonly problems?: ReadonlyArray<string>
+  readonly source: "startup" | "resume" | "fork"
+  readonly problems: ReadonlyArray<string>
 }
 
 const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin, options: OpenOptions<R>) {
@@ -197,10 +198,11 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
   const recorder = yield* Recorder.make({ agent: "main", journal, transcript, history })
   const model = options.model ?? history.controls?.model ?? defaults.model ?? table.defaultModel
   const permissionMode = options.permissionMode ?? defaults.permissionMode ?? "default"
-  const problems = [...(origin.problems ?? []), ...journal.problems]
-  yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source: origin.source })
-  yield* recorder.emit({ _tag: "ControlsChanged", model, permissionMode, by: origin.source })
-  for (const event of origin.imported ?? []) yield* recorder.emit(event)
+  const problems = [...origin.problems, ...journal.problems]
+  // A copy says itself where it comes from.
+  const { source } = origin
+  if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source })
+  yield* recorder.emit({ _tag: "ControlsChanged", model, permissionMode, by: source })
   for (const message of problems) yield* recorder.emit({ _tag: "Diagnosed", level: "warning", message })
 
   // Its controls: whoever changes them, one reaction records it.

@@ -126,7 +126,8 @@ const usageError = (error: CommanderError, argv: ReadonlyArray<string>, program:
     case "commander.optionMissingArgument":
       return `${quoted} needs a value: none follows it.`
     case "commander.invalidArgument": {
-      const [, flags, value, reason] = /^option '(.+?)' argument '([\s\S]*?)' is invalid\.\s*([\s\S]*)$/.exec(said) ?? []
+      const [, flags, value, reason] =
+        /^option '(.+?)' argument '([\s\S]*?)' is invalid\.\s*([\s\S]*)$/.exec(said) ?? []
       if (flags === undefined || value === undefined) return said
       const choices = /^Allowed choices are (.+?)\.$/.exec(reason ?? "")?.[1]?.split(", ")
       const near = choices && Program.nearest(value, choices)
@@ -165,7 +166,8 @@ const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | st
   }
   if (wanted._tag === "Session") return checkSession(wanted.prompt, wanted.flags, common, facts)
   const stray = program.options.find((option) => program.getOptionValueSource(option.attributeName()) === "cli")
-  if (stray) return `${stray.long ?? stray.flags} in front of a command has no effect; put flags of the command behind it.`
+  if (stray)
+    return `${stray.long ?? stray.flags} in front of a command has no effect; put flags of the command behind it.`
   switch (wanted._tag) {
     case "ConfigExplain":
       return { _tag: "ConfigExplain", key: wanted.key, json: wanted.flags.json === true, ...common }
@@ -178,15 +180,13 @@ const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | st
   }
 }
 
-const checkSession = (
-  prompt: string | undefined,
-  flags: Program.Flags,
-  common: Common,
-  facts: Facts,
-): Job | string => {
+const checkSession = (prompt: string | undefined, flags: Program.Flags, common: Common, facts: Facts): Job | string => {
   const print = flags.print === true || flags.inputFormat === "stream-json" || !facts.stdoutIsTerminal
   const problem =
-    checkOutput(prompt, flags, print) ?? checkChoices(flags) ?? checkSessionIds(flags, print) ?? swallowed(prompt, flags)
+    checkOutput(prompt, flags, print) ??
+    checkChoices(flags) ??
+    checkSessionIds(flags, print) ??
+    swallowed(prompt, flags)
   if (problem !== undefined) return problem
   if (prompt !== undefined && prompt.trim() === "") return "the prompt is empty."
   const fromStdin = flags.inputFormat === "stream-json" || !facts.stdinIsTerminal
@@ -326,10 +326,12 @@ const parseSchema = (text: string): { readonly value: unknown } | string => {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value }
-    return "--json-schema must be a JSON object, for instance '{\"type\":\"object\",\"properties\":{…}}'."
+    return '--json-schema must be a JSON object, for instance \'{"type":"object","properties":{…}}\'.'
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    const hint = /^\s*[{[]/.test(text) ? "" : ' It takes the schema itself; for a file: --json-schema "$(cat schema.json)".'
+    const hint = /^\s*[{[]/.test(text)
+      ? ""
+      : ' It takes the schema itself; for a file: --json-schema "$(cat schema.json)".'
     return `--json-schema is not valid JSON: ${why}.${hint}`
   }
 }

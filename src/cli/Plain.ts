@@ -66,7 +66,10 @@ export const filter = (): Filter => {
     push: (text) => {
       // Most pieces are clean; they are passed on as they are.
       // oxlint-disable-next-line no-control-regex
-      if (state === "text" && !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(text)) {
+      if (
+        state === "text" &&
+        !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(text)
+      ) {
         return text
       }
       let clean = ""

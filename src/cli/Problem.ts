@@ -31,7 +31,8 @@ const clues = (error: unknown): Clues => {
   const status = read(error, "status")
   return {
     tag: text(read(error, "_tag")) ?? "",
-    message: text(read(error, "message")) ?? (typeof error === "string" ? error : "something failed without saying what"),
+    message:
+      text(read(error, "message")) ?? (typeof error === "string" ? error : "something failed without saying what"),
     ...pick("reason"),
     ...pick("code"),
     ...pick("path"),

@@ -5,6 +5,7 @@
  * second leaves at once.
  */
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
 import * as Budget from "../kernel/Budget.ts"
@@ -13,11 +14,11 @@ import type { Event } from "../protocol/Event.ts"
 import * as Terminal from "../protocol/Terminal.ts"
 import type { SessionArgs } from "./Argv.ts"
 import { CannotStart, openSession, type Opener } from "./OpenSession.ts"
-import { printer, type Printer } from "./Output.ts"
+import { printer } from "./Output.ts"
 import * as Screen from "./Screen.ts"
 import * as SdkMessages from "./SdkMessages.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
-import * as Talk from "./Talk.ts"
+import { talk } from "./Talk.ts"
 
 export interface PrintDoor {
   readonly agents: Opener
@@ -39,126 +40,106 @@ const patience = "3 seconds"
 /** The code of a program that wrote into a closed pipe. */
 const closedPipe = 128 + 13
 
+/** What one run knows so far. */
+interface Run {
+  agent?: Agent
+  signal?: Signal
+  /** How the last turn ended. */
+  exitCode?: number
+}
+
 /** Runs a session in print mode and answers the exit code. */
 export const runPrint = Effect.fn("Cli.print")(function* (door: PrintDoor, args: SessionArgs) {
-  const run = new Run(door, args)
-  const guard = yield* Effect.forkChild(run.guard, { startImmediately: true })
-  const limits = { usd: args.maxBudgetUsd, name: "--max-budget-usd" }
-  const budgeted = args.maxBudgetUsd === undefined ? run.work : Budget.within(limits)(run.work)
-  yield* Effect.scoped(budgeted).pipe(
-    Effect.catchTag("BudgetExceeded", (error) => run.broke({ reason: "budget_exhausted", detail: error.message })),
-    Effect.catchTag("OutputError", (error) =>
-      error.reason === "closed"
-        ? Effect.sync(() => {
-            run.exitCode ??= closedPipe
-          })
-        : Effect.fail(error),
-    ),
-    Effect.ensuring(Effect.sync(() => guard.interruptUnsafe())),
+  const run: Run = {}
+  const report = reporting(door, args, run)
+  const guard = yield* Effect.forkChild(guarding(door.stdio, run), { startImmediately: true })
+  const work = Effect.scoped(working(door, args, run, report))
+  const budget = Budget.within({ usd: args.maxBudgetUsd, name: "--max-budget-usd" })
+  yield* (args.maxBudgetUsd === undefined ? work : budget(work)).pipe(
+    Effect.catchTag("BudgetExceeded", (error) => report.broke("budget_exhausted", error.message)),
+    Effect.andThen(report.end),
+    Effect.catchTag("OutputError", (error) => {
+      if (error.reason === "failed") return Effect.fail(error)
+      run.exitCode ??= closedPipe
+      return Effect.void
+    }),
+    Effect.ensuring(Fiber.interrupt(guard)),
   )
-  const forced = run.signal === "SIGTERM" || run.signal === "SIGHUP" ? signalCodes[run.signal] : undefined
-  return forced ?? run.exitCode ?? (run.signal === undefined ? 0 : signalCodes[run.signal])
+  if (run.signal === undefined) return run.exitCode ?? 0
+  // An interrupted turn says so itself, unless there was none.
+  return run.signal === "SIGINT" ? (run.exitCode ?? signalCodes.SIGINT) : signalCodes[run.signal]
 })
 
-/** What one run keeps: the projection, the printer, how the last turn ended. */
-class Run {
-  exitCode: number | undefined
-  signal: Signal | undefined
-  readonly door: PrintDoor
-  readonly args: SessionArgs
-  readonly printer: Printer
-  agent: Agent | undefined
-  messages: SdkMessages.SdkMessages | undefined
-  readonly screen: Screen.Screen | undefined
-
-  constructor(door: PrintDoor, args: SessionArgs) {
-    const { out, err, columns } = door.stdio
-    this.door = door
-    this.args = args
-    this.printer = printer(args.outputFormat, { verbose: args.verbose }, out, err)
-    const look = { color: false, live: false, columns, cwd: door.cwd, verbose: true }
-    this.screen = args.verbose && args.outputFormat === "text" ? Screen.make(look) : undefined
+/** Reacts to signals. Before a session is open there is nothing to end in order. */
+const guarding = Effect.fnUntraced(function* ({ signal, quit }: Stdio, run: Run) {
+  const first = yield* signal
+  run.signal = first
+  if (run.agent !== undefined) {
+    yield* run.agent.interrupt()
+    yield* first === "SIGINT" ? signal : Effect.timeoutOption(signal, grace)
   }
+  yield* quit(signalCodes[first])
+})
 
-  /** Reacts to signals. Before a session is open there is nothing to end in order. */
-  get guard() {
-    return Effect.gen({ self: this }, function* () {
-      const { signal, quit } = this.door.stdio
-      const first = yield* signal
-      this.signal = first
-      const code = signalCodes[first]
-      if (this.agent === undefined) return yield* quit(code)
-      yield* this.agent.interrupt()
-      yield* first === "SIGINT" ? signal : Effect.raceFirst(signal, Effect.sleep(grace))
-      yield* quit(code)
-    })
+const working = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs, run: Run, report: Report) {
+  const open = openSession(door.agents, args, door.cwd).pipe(Effect.tap(report.opened))
+  if (args.inputFormat === "stream-json") {
+    return yield* talk(door.stdio, { open, show: report.show, stopped: () => run.signal !== undefined })
   }
+  const prompt = yield* readPrompt(args.prompt, door.stdio)
+  const agent = yield* open
+  if (run.signal !== undefined) return
+  yield* agent.prompt(prompt).pipe(
+    Stream.runForEach((event) => report.show(agent, event)),
+    Effect.catchTags({
+      JournalError: (error) => report.broke("session_failed", error.message),
+      ActorDown: (error) => report.broke("session_failed", error.message),
+    }),
+  )
+})
 
-  get work() {
-    return Effect.gen({ self: this }, function* () {
-      const { agents, stdio, cwd } = this.door
-      if (this.args.inputFormat === "stream-json") {
-        return yield* Talk.talk(stdio, {
-          open: Effect.tap(openSession(agents, this.args, cwd), (agent) => this.begin(agent)),
-          show: (agent, event) => this.show(agent, event),
-          stopped: () => this.signal !== undefined,
-        })
+type Report = ReturnType<typeof reporting>
+
+/** Prints what happens, as the flags want it. */
+const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
+  const { out, err, columns } = door.stdio
+  const output = printer(args.outputFormat, { verbose: args.verbose }, out, err)
+  const look = { color: false, live: false, columns, cwd: door.cwd, verbose: true }
+  const screen = args.verbose && args.outputFormat === "text" ? Screen.make(look) : undefined
+  let messages: SdkMessages.SdkMessages | undefined
+
+  /** Nobody stops working because stderr is closed. */
+  const note = (text: string) => (text === "" ? Effect.void : Effect.ignore(err.write(text)))
+
+  return {
+    opened: Effect.fnUntraced(function* (agent: Agent) {
+      run.agent = agent
+      messages = SdkMessages.make({
+        sessionId: agent.sessionId,
+        partial: args.partialMessages,
+        ...(door.limitsOf && { limitsOf: door.limitsOf }),
+      })
+      for (const problem of agent.problems) yield* note(`troupe: ${problem}\n`)
+    }),
+    show: Effect.fnUntraced(function* (agent: Agent, event: Event) {
+      if (messages === undefined) return
+      if (event._tag === "PromptReceived" && event.delivery === "prompt" && event.harness !== true) {
+        const { version, apiKeySource } = door
+        const facts = { cwd: agent.cwd, tools: agent.tools(), ...(yield* agent.controls), apiKeySource, version }
+        yield* output.print(messages.init(facts, yield* Ids.uuid))
       }
-      const prompt = yield* readPrompt(this.args.prompt, stdio)
-      const agent = yield* openSession(agents, this.args, cwd)
-      yield* this.begin(agent)
-      yield* agent.prompt(prompt).pipe(
-        Stream.runForEach((event) => this.show(agent, event)),
-        Effect.catchTags({
-          JournalError: (error) => this.broke({ reason: "session_failed", detail: error.message }),
-          ActorDown: (error) => this.broke({ reason: "session_failed", detail: error.message }),
-        }),
-      )
-      yield* this.printer.end
-    })
-  }
-
-  private readonly begin = Effect.fnUntraced({ self: this }, function* (agent: Agent) {
-    this.agent = agent
-    const { uuid } = yield* Ids.Ids
-    this.messages = SdkMessages.make({
-      sessionId: agent.sessionId,
-      partial: this.args.partialMessages,
-      uuid: () => Effect.runSync(uuid),
-      ...(this.door.limitsOf && { limitsOf: this.door.limitsOf }),
-    })
-    for (const problem of agent.problems) yield* this.warn(problem)
-  })
-
-  private readonly show = Effect.fnUntraced({ self: this }, function* (agent: Agent, event: Event) {
-    const { messages, printer, screen } = this
-    if (messages === undefined) return
-    if (event._tag === "PromptReceived" && event.delivery === "prompt" && event.harness !== true) {
-      const { model, permissionMode } = yield* agent.controls
-      const { version, apiKeySource } = this.door
-      const tools = agent.tools()
-      yield* printer.print(
-        messages.init({ cwd: agent.cwd, tools, model, permissionMode, apiKeySource, version }),
-      )
-    }
-    if (event._tag === "Diagnosed" && event.level !== "info") yield* this.warn(event.message)
-    const seen = screen?.show(event) ?? ""
-    if (seen !== "") yield* Effect.ignore(this.door.stdio.err.write(seen))
-    if (event._tag === "TurnEnded") this.exitCode = Terminal.exitCode(event.terminal)
-    for (const line of messages.apply(event)) yield* printer.print(line)
-  })
-
-  private warn(message: string) {
-    return Effect.ignore(this.door.stdio.err.write(`troupe: ${message}\n`))
-  }
-
-  /** The turn broke off without an end of its own: it gets one. */
-  broke(terminal: Terminal.Terminal) {
-    return Effect.gen({ self: this }, function* () {
-      this.exitCode = Terminal.exitCode(terminal)
-      if (this.messages !== undefined) yield* this.printer.print(this.messages.failed(terminal))
-      yield* this.printer.end
-    })
+      if (event._tag === "Diagnosed" && event.level !== "info") yield* note(`troupe: ${event.message}\n`)
+      if (event._tag === "TurnEnded") run.exitCode = Terminal.exitCode(event.terminal)
+      yield* note(screen?.show(event) ?? "")
+      for (const line of messages.apply(event, yield* Ids.uuid)) yield* output.print(line)
+    }),
+    /** The turn broke off without an end of its own: it gets one. */
+    broke: Effect.fnUntraced(function* (reason: Terminal.TerminalReason, detail: string) {
+      const terminal = { reason, detail }
+      run.exitCode = Terminal.exitCode(terminal)
+      if (messages !== undefined) yield* output.print(messages.failed(terminal, yield* Ids.uuid))
+    }),
+    end: output.end,
   }
 }
 
@@ -178,7 +159,9 @@ const readInput = Effect.fnUntraced(function* (stdio: Stdio, optional: boolean) 
       silent = false
       text += chunk
       return text.length > mostInput
-        ? Effect.fail(new CannotStart({ message: "Stdin holds more than 10 MB. Save it to a file and name that instead." }))
+        ? Effect.fail(
+            new CannotStart({ message: "Stdin holds more than 10 MB. Save it to a file and name that instead." }),
+          )
         : Effect.void
     }),
   )
@@ -192,7 +175,8 @@ const readInput = Effect.fnUntraced(function* (stdio: Stdio, optional: boolean) 
   )
   const gaveUp = yield* Effect.raceFirst(Effect.as(all, false), tooSilent)
   if (gaveUp) {
-    const hint = "troupe: nothing came through the pipe within 3 s; going on without it (< /dev/null avoids the wait).\n"
+    const hint =
+      "troupe: nothing came through the pipe within 3 s; going on without it (< /dev/null avoids the wait).\n"
     yield* Effect.ignore(stdio.err.write(hint))
   }
   return text

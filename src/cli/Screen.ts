@@ -109,7 +109,13 @@ export const make = (look: Look): Screen => {
     const took = event.durationMs >= 1000 ? `  ${seconds(event.durationMs)}` : ""
     const good = event.outcome === "completed"
     const head = put(good ? "normal" : "bad", `${good ? "●" : "✗"} ${label}${took}`)
-    return settle() + head + outcome(event, input).map((line) => put(line.tone, line.text, "  ")).join("")
+    return (
+      settle() +
+      head +
+      outcome(event, input)
+        .map((line) => put(line.tone, line.text, "  "))
+        .join("")
+    )
   }
 
   const turnEnded = (event: EventOf<"TurnEnded">): string => {
@@ -206,7 +212,8 @@ const painter = (color: boolean) => {
 
 const seconds = (ms: number): string => (ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`)
 
-const tokens = (n: number): string => (n < 1000 ? String(n) : n < 1e6 ? `${(n / 1000).toFixed(1)}k` : `${(n / 1e6).toFixed(2)}M`)
+const tokens = (n: number): string =>
+  n < 1000 ? String(n) : n < 1e6 ? `${(n / 1000).toFixed(1)}k` : `${(n / 1e6).toFixed(2)}M`
 
 /** `2 turns · 3.1k tokens in (2.0k cached), 410 out · $0.0123 · 4.2 s` */
 export const costLine = (

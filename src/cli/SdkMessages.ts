@@ -9,14 +9,12 @@ import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import type { WireUsage } from "../protocol/StreamEvent.ts"
 import * as Terminal from "../protocol/Terminal.ts"
 import * as Usage from "../protocol/Usage.ts"
-import type { Common, Denial, InitLine, Line, ModelUsage, ResultLine } from "./SdkLine.ts"
+import type { Denial, InitLine, Line, ModelUsage, ResultLine } from "./SdkLine.ts"
 
 export interface Setup {
   readonly sessionId: string
   /** Repeat every piece of the stream. */
   readonly partial: boolean
-  /** Fresh ids for lines that no event has an id for. */
-  readonly uuid: () => string
   readonly limitsOf?: (model: string) => { readonly contextWindow: number; readonly maxOutput: number } | undefined
 }
 
@@ -26,10 +24,11 @@ export type InitFacts = Pick<InitLine, "cwd" | "tools" | "model" | "permissionMo
 
 export interface SdkMessages {
   /** The line that opens every prompt. */
-  readonly init: (facts: InitFacts) => InitLine
-  readonly apply: (event: Event) => ReadonlyArray<Line>
+  readonly init: (facts: InitFacts, uuid: string) => InitLine
+  /** `uuid` is for a line that the event itself has no id for; there is at most one. */
+  readonly apply: (event: Event, uuid: string) => ReadonlyArray<Line>
   /** The result of a prompt that broke off without an end of its own. */
-  readonly failed: (terminal: Terminal.Terminal) => ResultLine
+  readonly failed: (terminal: Terminal.Terminal, uuid: string) => ResultLine
 }
 
 /** A tool that reports often is repeated once in so many milliseconds. */
@@ -45,7 +44,6 @@ const noWireUsage: WireUsage = {
 /** Starts a fold. Cost and usage by model add up over all prompts of it; `usage` and denials are of the last prompt. */
 export const make = (setup: Setup): SdkMessages => {
   const session_id = setup.sessionId
-  const own = (): Common => ({ uuid: setup.uuid(), session_id })
   const modelUsage = new Map<string, ModelUsage>()
   const progressed = new Map<string, number>()
   const inputs = new Map<string, unknown>()
@@ -55,12 +53,12 @@ export const make = (setup: Setup): SdkMessages => {
   let stopReason: string | null = null
   let mode: PermissionMode | undefined
 
-  const chunk = (event: EventOf<"StreamChunk">): ReadonlyArray<Line> => {
+  const chunk = (event: EventOf<"StreamChunk">, uuid: string): ReadonlyArray<Line> => {
     if (event.event.type === "message_start") {
       firstUsage = { requestId: event.requestId, usage: event.event.message.usage ?? noWireUsage }
     }
     if (!setup.partial || event.event.type === "ping") return []
-    return [{ type: "stream_event", event: event.event, parent_tool_use_id: null, ...own() }]
+    return [{ type: "stream_event", event: event.event, parent_tool_use_id: null, session_id, uuid }]
   }
 
   const block = (event: EventOf<"BlockReceived">): ReadonlyArray<Line> => {
@@ -114,7 +112,7 @@ export const make = (setup: Setup): SdkMessages => {
     })
   }
 
-  const denied = (event: EventOf<"PermissionDecided">): ReadonlyArray<Line> => {
+  const denied = (event: EventOf<"PermissionDecided">, uuid: string): ReadonlyArray<Line> => {
     if (event.behavior === "allow") return []
     denials.push({
       tool_name: event.tool,
@@ -130,12 +128,13 @@ export const make = (setup: Setup): SdkMessages => {
         decision_reason_type: event.by,
         decision_reason: event.reason,
         message: event.reason,
-        ...own(),
+        session_id,
+        uuid,
       },
     ]
   }
 
-  const progress = (event: EventOf<"ToolProgressed">): ReadonlyArray<Line> => {
+  const progress = (event: EventOf<"ToolProgressed">, uuid: string): ReadonlyArray<Line> => {
     if (event.elapsedMs < (progressed.get(event.toolUseId) ?? 0) + progressEveryMs) return []
     progressed.set(event.toolUseId, event.elapsedMs)
     return [
@@ -145,12 +144,13 @@ export const make = (setup: Setup): SdkMessages => {
         tool_name: event.tool,
         parent_tool_use_id: null,
         elapsed_time_seconds: Math.round(event.elapsedMs / 100) / 10,
-        ...own(),
+        session_id,
+        uuid,
       },
     ]
   }
 
-  const result = (event: Omit<EventOf<"TurnEnded">, "_tag" | "promptId">): ResultLine => {
+  const result = (event: Omit<EventOf<"TurnEnded">, "_tag" | "promptId">, uuid: string): ResultLine => {
     const { terminal } = event
     totalCost += event.costUsd
     const line: ResultLine = {
@@ -169,7 +169,8 @@ export const make = (setup: Setup): SdkMessages => {
       usage: wireUsage(event.usage),
       modelUsage: Object.fromEntries(modelUsage),
       permission_denials: denials,
-      ...own(),
+      session_id,
+      uuid,
     }
     denials = []
     inputs.clear()
@@ -177,15 +178,15 @@ export const make = (setup: Setup): SdkMessages => {
     return line
   }
 
-  const controls = (event: EventOf<"ControlsChanged">): ReadonlyArray<Line> => {
+  const controls = (event: EventOf<"ControlsChanged">, uuid: string): ReadonlyArray<Line> => {
     if (mode === event.permissionMode) return []
     const first = mode === undefined
     mode = event.permissionMode
-    return first ? [] : [{ type: "system", subtype: "status", status: null, permissionMode: mode, ...own() }]
+    return first ? [] : [{ type: "system", subtype: "status", status: null, permissionMode: mode, session_id, uuid }]
   }
 
   return {
-    init: ({ version, ...facts }) => {
+    init: ({ version, ...facts }, uuid) => {
       mode = facts.permissionMode
       return {
         type: "system",
@@ -199,23 +200,24 @@ export const make = (setup: Setup): SdkMessages => {
         output_style: "default",
         claude_code_version: version,
         capabilities: [],
-        ...own(),
+        session_id,
+        uuid,
       }
     },
-    apply: (event) => {
+    apply: (event, uuid) => {
       switch (event._tag) {
         case "StreamChunk":
-          return chunk(event)
+          return chunk(event, uuid)
         case "BlockReceived":
           return block(event)
         case "ToolEnded":
           return toolEnded(event)
         case "ToolProgressed":
-          return progress(event)
+          return progress(event, uuid)
         case "PermissionDecided":
-          return denied(event)
+          return denied(event, uuid)
         case "ControlsChanged":
-          return controls(event)
+          return controls(event, uuid)
         case "ReplyEnded":
           replyEnded(event)
           return []
@@ -229,11 +231,12 @@ export const make = (setup: Setup): SdkMessages => {
               retry_delay_ms: event.delayMs,
               error_status: event.status ?? null,
               error: event.reason,
-              ...own(),
+              session_id,
+              uuid,
             },
           ]
         case "TurnEnded":
-          return [result(event)]
+          return [result(event, uuid)]
         case "SessionStarted":
         case "PromptReceived":
         case "RequestSent":
@@ -245,16 +248,8 @@ export const make = (setup: Setup): SdkMessages => {
           return []
       }
     },
-    failed: (terminal) =>
-      result({
-        terminal,
-        result: "",
-        turns: 0,
-        durationMs: 0,
-        apiDurationMs: 0,
-        usage: Usage.none,
-        costUsd: 0,
-      }),
+    failed: (terminal, uuid) =>
+      result({ terminal, result: "", turns: 0, durationMs: 0, apiDurationMs: 0, usage: Usage.none, costUsd: 0 }, uuid),
   }
 }
 
@@ -264,7 +259,6 @@ const toolResult = (id: string, content: ToolResultContent, failed: boolean): Co
   content,
   ...(failed && { is_error: true }),
 })
-
 
 /** How a turn that failed is told in one line. */
 export const errorText = (terminal: Terminal.Terminal): string =>

@@ -77,7 +77,7 @@ const deliver = Effect.fnUntraced(function* (agent: Agent, { message, priority, 
   const named = typeof uuid === "string" ? { uuid } : {}
   if (priority === "later") {
     // It waits in the agent's own queue; its events come with all the others.
-    yield* Effect.forkChild(Stream.runDrain(agent.prompt(message.content, named)), { startImmediately: true })
+    yield* Effect.forkScoped(Stream.runDrain(agent.prompt(message.content, named)), { startImmediately: true })
     return
   }
   // Without a running turn this is a prompt like any other.
@@ -103,7 +103,8 @@ const control = Effect.fnUntraced(function* (agent: Agent, { request, request_id
       return answer(id)
     case "set_model": {
       const { model } = request
-      if (typeof model !== "string" || model === "") return refusal(id, "set_model needs the name of a model in `model`.")
+      if (typeof model !== "string" || model === "")
+        return refusal(id, "set_model needs the name of a model in `model`.")
       yield* agent.setModel(model, "control_request")
       return answer(id)
     }

@@ -73,10 +73,11 @@ describe("Event", () => {
 
   it("carries a block of a type that does not exist yet", () => {
     const block = { type: "hologram_2031", depth: { a: [1, 2] } }
-    const event = { _tag: "MessageImported", uuid: "u", parentUuid: null, role: "assistant", content: [block] }
-    const read = Schema.decodeUnknownSync(Content.Content)([block])
-    assert.deepStrictEqual<unknown>(read, [block])
-    assert.deepStrictEqual<unknown>(fromJson(toJson(event)), event)
+    const event = {
+      ...{ _tag: "BlockReceived", uuid: "u", messageId: "m", requestId: "r", model: "x", index: 0 },
+      block,
+    }
+    assert.deepStrictEqual<unknown>(encode(decode(event)), event)
   })
 
   it("does not take a malformed known block for an unknown one", () => {
