@@ -50,7 +50,9 @@ const mergeValue = (key: string, low: Json | undefined, high: Json): Json => {
 export const merge = (low: JsonObject, high: JsonObject): JsonObject =>
   // Built from entries: a key named `__proto__` stays a key.
   Object.fromEntries([
-    ...Object.entries(low).filter(([key]) => !Object.hasOwn(high, key)),
+    ...Object.entries(low)
+      .filter(([key]) => !Object.hasOwn(high, key))
+      .map(([key, value]): [string, Json] => [key, mergeValue(key, undefined, value)]),
     ...Object.entries(high).map(([key, value]): [string, Json] => [
       key,
       mergeValue(key, Object.hasOwn(low, key) ? low[key] : undefined, value),

@@ -4,8 +4,7 @@ import type { Told, ToldResult } from "./Told.ts"
 
 const isRegExp = Schema.makeFilter((source: string) => {
   try {
-    new RegExp(source)
-    return true
+    return new RegExp(source) instanceof RegExp
   } catch (cause) {
     return cause instanceof Error ? cause.message : "not a regular expression"
   }

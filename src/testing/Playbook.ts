@@ -5,18 +5,18 @@
  * `rules` that matches answers. Rules that look at the conversation survive retries and resumes; turns are for short
  * straight scripts.
  */
+import { pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { LineCounter, isMap, isNode, isScalar, parseDocument } from "yaml"
-import type { Document } from "yaml"
 import { Fault } from "./Fault.ts"
 import { When } from "./Matcher.ts"
 import { nearest } from "./Nearest.ts"
 import { Ending, Pace, Step } from "./Reply.ts"
 import * as Template from "./Template.ts"
 import type { Told } from "./Told.ts"
+import type { YamlSource } from "./YamlSource.ts"
 
 export type ReplyFunction = (told: Told) => string | ReadonlyArray<Step>
 const ReplyFunction = Schema.declare((value): value is ReplyFunction => typeof value === "function", {
@@ -93,35 +93,17 @@ export class PlaybookError extends Schema.TaggedError<PlaybookError>()("Playbook
   }
 }
 
-interface Place {
-  readonly line: number
-  readonly column: number
-}
-
 /** A playbook from TypeScript, checked like one from a file. */
 export const make = (book: Playbook, file = "playbook"): Effect.Effect<Playbook, PlaybookError> =>
   decode(book, file, () => undefined)
 
 /** A playbook from YAML (or JSON) text; `file` is for error messages. */
 export const parse = Effect.fnUntraced(function* (text: string, file: string) {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const place = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset)
-    return { line, column: col }
-  }
-  if (document.errors.length > 0) {
-    const problems = document.errors.map((error) => ({ reason: error.message, path: "", ...place(error.pos[0]) }))
-    return yield* new PlaybookError({ file, problems })
-  }
-  const value: unknown = yield* Effect.try({
-    try: (): unknown => document.toJS(),
-    catch: (cause) => new PlaybookError({ file, problems: [{ reason: String(cause), path: "" }] }),
-  })
-  return yield* decode(value, file, (path, key) => {
-    const offset = offsetOf(document, path, key)
-    return offset === undefined ? undefined : place(offset)
-  })
+  // Playbooks in TypeScript need no YAML, and it is slow to load.
+  const yaml = yield* Effect.promise(() => import("./YamlSource.ts"))
+  const source = yaml.parse(text)
+  if ("place" in source) return yield* decode(source.value, file, source.place)
+  return yield* new PlaybookError({ file, problems: source.map((problem) => Object.assign({ path: "" }, problem)) })
 })
 
 /** Reads `.yaml`, `.yml` and `.json`; a `.js`, `.mjs` or `.ts` module must export the playbook as its default. */
@@ -138,7 +120,7 @@ export const load = Effect.fn("Playbook.load")(function* (file: string) {
     failed(`the playbook cannot be read: ${error.message}`),
   )
   const module = yield* Effect.tryPromise({
-    try: (): Promise<unknown> => import(new URL(`file://${encodeURI(path)}`).href),
+    try: (): Promise<unknown> => import(pathToFileURL(path).href),
     catch: (cause) =>
       failed(
         `the module does not load: ${String(cause)}${path.endsWith("ts") ? "; TypeScript needs Node 22.18 or later" : ""}`,
@@ -164,10 +146,7 @@ const flat = SchemaIssue.makeFormatterStandardSchemaV1({
   },
 })
 
-/** `key` is true when the path names a key that should not be there: then that is the place, not its value. */
-type Locate = (path: ReadonlyArray<PropertyKey>, key: boolean) => Place | undefined
-
-const decode = (value: unknown, file: string, locate: Locate): Effect.Effect<Playbook, PlaybookError> =>
+const decode = (value: unknown, file: string, place: YamlSource["place"]): Effect.Effect<Playbook, PlaybookError> =>
   Schema.decodeUnknownEffect(Playbook, { errors: "all", onExcessProperty: "error" })(value).pipe(
     Effect.mapError((error) => {
       const found = flat(error.issue).issues.map(({ message, path }) => ({
@@ -179,7 +158,7 @@ const decode = (value: unknown, file: string, locate: Locate): Effect.Effect<Pla
       const problems = deepest.map(({ message, path }) => ({
         reason: reasonOf(message, path),
         path: printPath(path),
-        ...locate(path, message.startsWith(unknownKey)),
+        ...place(path, message.startsWith(unknownKey)),
       }))
       return new PlaybookError({ file, problems })
     }),
@@ -201,20 +180,6 @@ const printPath = (path: ReadonlyArray<PropertyKey>): string =>
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
     .join("")
     .replace(/^\./, "")
-
-/** Where a path is in the text; for a key that is missing, where its parent is. */
-const offsetOf = (document: Document, path: ReadonlyArray<PropertyKey>, key: boolean): number | undefined => {
-  const parent: unknown = key ? document.getIn(path.slice(0, -1), true) : undefined
-  const pair = isMap(parent)
-    ? parent.items.find((item) => isScalar(item.key) && item.key.value === path.at(-1))
-    : undefined
-  if (isScalar(pair?.key) && pair.key.range) return pair.key.range[0]
-  for (let length = path.length; length >= 0; length--) {
-    const node: unknown = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
-    if (isNode(node) && node.range) return node.range[0]
-  }
-  return undefined
-}
 
 const regexesOf = (when: Rule["when"]): ReadonlyArray<string> => {
   if (when === undefined || typeof when === "function") return []

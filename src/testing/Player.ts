@@ -188,7 +188,7 @@ const toolIds = (body: ApiRequest): ReadonlySet<string> =>
   )
 
 const fillRecord = (input: Readonly<Record<string, unknown>>, told: Told.Told, captures: Matcher.Captures) =>
-  Object.fromEntries(Object.entries(input).map(([key, value]) => [key, Template.fill(value, told, captures)]))
+  Object.fromEntries(Object.entries(input).map(([key, value]) => [key, Template.fillValue(value, told, captures)]))
 
 /** What a fault does to the words themselves. */
 const spoil = (steps: ReadonlyArray<Reply.Step>, fault: Fault.Fault | undefined): ReadonlyArray<Reply.Step> => {

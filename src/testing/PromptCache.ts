@@ -128,17 +128,24 @@ const hasMark = (item: unknown): item is { readonly cache_control: object } =>
 /** Breakpoints move from request to request and do not change the content; nor does text written as a block. */
 const same = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
-  if (typeof a === "string") return isLoneText(b, a)
+  if (typeof a === "string") return typeof b !== "string" && isLoneText(b, a)
   if (typeof b === "string") return isLoneText(a, b)
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
   }
-  const left = Object.entries(a).filter(([key]) => key !== "cache_control")
-  const right = new Map(Object.entries(b))
-  right.delete("cache_control")
-  return left.length === right.size && left.every(([key, value]) => right.has(key) && same(value, right.get(key)))
+  if (!isRecord(a) || !isRecord(b)) return false
+  let extra = 0
+  for (const key of Object.keys(b)) if (key !== "cache_control") extra++
+  for (const key of Object.keys(a)) {
+    if (key === "cache_control") continue
+    if (!same(a[key], b[key])) return false
+    extra--
+  }
+  return extra === 0
 }
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null
 
 const isLoneText = (blocks: unknown, text: string): boolean => {
   const block: unknown = Array.isArray(blocks) && blocks.length === 1 ? blocks[0] : undefined

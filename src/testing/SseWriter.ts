@@ -41,14 +41,15 @@ export const make = (response: http.ServerResponse, options: { readonly torn: bo
   }
 }
 
-/** The whole, cut at odd places, inside characters too. */
+/** The whole, cut at odd places, and inside every character that has more than one byte. */
 export const tear = (bytes: Buffer): ReadonlyArray<Buffer> => {
   const pieces: Array<Buffer> = []
   let at = 0
   while (at < bytes.length) {
-    const size = sizes[pieces.length % sizes.length] ?? 1
-    pieces.push(bytes.subarray(at, at + size))
-    at += size
+    const piece = bytes.subarray(at, at + (sizes[pieces.length % sizes.length] ?? 1))
+    const lead = piece.findIndex((byte) => byte >= 0xc0)
+    pieces.push(lead < 0 ? piece : piece.subarray(0, lead + 1))
+    at += pieces.at(-1)?.length ?? 1
   }
   return pieces
 }

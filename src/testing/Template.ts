@@ -14,11 +14,11 @@ const builtin: Readonly<Record<string, (told: Told, captures: Captures) => strin
 const hole = /\$?\$\{([^}]*)\}/g
 
 /** Strings anywhere inside a JSON value are filled; the rest is kept as it is. */
-export const fill = (value: unknown, told: Told, captures: Captures): unknown => {
+export const fillValue = (value: unknown, told: Told, captures: Captures): unknown => {
   if (typeof value === "string") return fillText(value, told, captures)
-  if (Array.isArray(value)) return value.map((item) => fill(item, told, captures))
+  if (Array.isArray(value)) return value.map((item) => fillValue(item, told, captures))
   if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, told, captures)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillValue(item, told, captures)]))
 }
 
 export const fillText = (text: string, told: Told, captures: Captures): string =>

@@ -142,7 +142,8 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
   })
 
   /** Everything between "may be tried" and "has run"; what fails here is an answer to the model. */
-  const attempt = Effect.fnUntraced(function* ({ call, tool, invocation, ask }: Ready) {
+  const attempt = Effect.fnUntraced(function* (ready: Ready) {
+    const { call, tool, invocation, ask } = ready
     const startedAt = yield* Clock.currentTimeMillis
     const valid = yield* Effect.result(invocation.validate)
     if (valid._tag === "Failure") return yield* answer(call, "failed", valid.failure.message)
@@ -161,6 +162,16 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
 
     yield* Budget.charge({ toolCalls: 1 })
     const evidence = yield* invocation.evidence
+    return yield* Effect.uninterruptibleMask((restore) => perform(ready, evidence, startedAt, restore))
+  })
+
+  /** From the record that it begins to the record of how it ended: an interrupt reaches the work, never the records. */
+  const perform = Effect.fnUntraced(function* (
+    { call, tool, invocation }: Ready,
+    evidence: Readonly<Record<string, string>>,
+    startedAt: number,
+    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
+  ) {
     yield* recorder.emit({
       _tag: "ToolStarted",
       toolUseId: call.id,
@@ -177,7 +188,7 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
         recorder.show({ _tag: "ToolProgressed", toolUseId: call.id, tool: tool.name, text, elapsedMs: now - startedAt }),
       )
     const work = invocation.run({ toolUseId: call.id, progress })
-    const exit = yield* Effect.exit(tool.interruptBehavior === "block" ? Effect.uninterruptible(work) : work)
+    const exit = yield* Effect.exit(tool.interruptBehavior === "block" ? work : restore(work))
     if (exit._tag === "Success") {
       const content = yield* bounded(exit.value.content, tool.maxResultChars, call.id)
       return yield* end(call, "completed", { ...exit.value, content }, startedAt)

@@ -4,55 +4,14 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { Agents, type OpenOptions } from "../../src/agents/Agents.ts"
 import * as Budget from "../../src/kernel/Budget.ts"
-import type { Event, EventOf } from "../../src/protocol/Event.ts"
+import { plainText } from "../../src/protocol/Content.ts"
 import { ScriptedModel } from "../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
-import type { Playbook } from "../../src/testing/Playbook.ts"
 import * as Tool from "../../src/tools/Tool.ts"
-import { coding } from "../../src/tools/builtin/Coding.ts"
+import { begin, ended, hurried, only, open, play, resultsIn, transitions } from "./session.ts"
 
-const ended = (events: ReadonlyArray<Event>) => {
-  const last = events.at(-1)
-  assert(last?._tag === "TurnEnded")
-  return last
-}
-const only = <Tag extends Event["_tag"]>(events: ReadonlyArray<Event>, tag: Tag) =>
-  events.filter((event): event is EventOf<Tag> => event._tag === tag)
-const transitions = (events: ReadonlyArray<Event>) => only(events, "TransitionTaken").map((event) => event.transition)
-
-/** Virtual time passes as fast as somebody waits for it. */
-const hurried = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(effect)
-    while (fiber.pollUnsafe() === undefined) yield* TestClock.adjust("1 second")
-    return yield* Fiber.join(fiber)
-  })
-
-const play = (book: Playbook, prompt: string, options: OpenOptions = {}, world: TestRuntime.TestRuntimeOptions = {}) =>
-  Effect.gen(function* () {
-    const agents = yield* Agents
-    const agent = yield* agents.open({ permissionMode: "bypassPermissions", tools: [echo, note], ...options })
-    const events = yield* hurried(Stream.runCollect(agent.prompt(prompt)))
-    return { agent, events, requests: yield* ScriptedModel.requests }
-  }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book, world)))
-
-const echo = Tool.make({
-  name: "Echo",
-  description: "Says it again.",
-  input: Schema.Struct({ text: Schema.String }),
-  readOnly: true,
-  concurrencySafe: true,
-  run: ({ text }) => Effect.succeed({ content: text }),
-})
-
-const note = Tool.make({
-  name: "Note",
-  description: "Takes a note.",
-  input: Schema.Struct({ text: Schema.String }),
-  run: ({ text }) => Effect.succeed({ content: `noted ${text}` }),
-})
+const long = "word ".repeat(20_000)
 
 describe("Turn", () => {
   it.effect("ends when the model has answered", () =>
@@ -60,21 +19,50 @@ describe("Turn", () => {
       const { events, requests } = yield* play({ rules: [{ reply: "Hello." }] }, "Hi")
       assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
       assert.strictEqual(ended(events).result, "Hello.")
-      assert.strictEqual(requests.length, 1)
       assert.strictEqual(ended(events).turns, 1)
+      assert.strictEqual(requests.length, 1)
     }),
   )
 
-  it.effect("runs the tools of a reply and tells the model what came of them, in the order of the calls", () =>
+  it.effect("ends with an empty result when the model has nothing to say", () =>
     Effect.gen(function* () {
-      const { events, requests } = yield* play(
+      const { events } = yield* play({ rules: [{ reply: [] }] }, "Hi")
+      assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
+      assert.strictEqual(ended(events).result, "")
+    }),
+  )
+
+  it.effect("tells the model what came of its calls, in the order of the calls", () =>
+    Effect.gen(function* () {
+      const calls = [
+        { tool: "Note", input: { text: "one" } },
+        { tool: "Echo", input: { text: "two" } },
+        { tool: "Nothing", input: {} },
+        { tool: "Echo", input: { text: 3 } },
+      ]
+      const { events, requests } = yield* play({ turns: [{ reply: calls }, { reply: "Done." }] }, "Go")
+      assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
+      assert.deepStrictEqual(transitions(events), ["next_turn"])
+      const [first, second, third, fourth] = resultsIn(requests[1])
+      assert.strictEqual(first, "noted one")
+      assert.strictEqual(second, "two")
+      assert.match(String(third), /no tool named Nothing.*Echo, Note/)
+      assert.match(String(fourth), /do not fit Echo/)
+    }),
+  )
+
+  it.effect("starts a call that only reads while the model still speaks, and no other", () =>
+    Effect.gen(function* () {
+      const speaking = { text: "And now for something long.", before: "5s" as const }
+      const { events } = yield* play(
         {
           turns: [
             {
               reply: [
-                { tool: "Note", input: { text: "one" } },
-                { tool: "Echo", input: { text: "two" } },
-                { tool: "Nothing", input: {} },
+                { tool: "Echo", input: { text: "a" } },
+                { tool: "Note", input: { text: "b" } },
+                { tool: "Echo", input: { text: "c" } },
+                speaking,
               ],
             },
             { reply: "Done." },
@@ -82,17 +70,391 @@ describe("Turn", () => {
         },
         "Go",
       )
-      assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
-      assert.deepStrictEqual(transitions(events), ["next_turn"])
-      const content = requests[1]?.body.messages.at(-1)?.content
-      assert(Array.isArray(content))
-      const texts = content.map((block: { content?: unknown }) => block.content)
-      assert.strictEqual(texts[0], "noted one")
-      assert.strictEqual(texts[1], "two")
-      assert.match(String(texts[2]), /no tool named Nothing.*Echo, Note/)
+      const order = events.flatMap((event) =>
+        event._tag === "ToolStarted" ? [event.tool] : event._tag === "ReplyEnded" ? ["reply"] : [],
+      )
+      assert.deepStrictEqual(order, ["Echo", "reply", "Note", "Echo", "reply"])
     }),
   )
-})
 
-void coding
-void Budget
+  it.effect("runs safe neighbours together and every other call alone", () =>
+    Effect.gen(function* () {
+      const reply = [
+        { tool: "Note", input: { text: "a", ms: 1000 } },
+        { tool: "Echo", input: { text: "b", ms: 1000 } },
+        { tool: "Echo", input: { text: "c", ms: 1000 } },
+        { tool: "Note", input: { text: "d", ms: 1000 } },
+      ]
+      const { events, requests } = yield* play({ turns: [{ reply }, { reply: "Done." }] }, "Go")
+      assert.deepStrictEqual(resultsIn(requests[1]), ["noted a", "b", "c", "noted d"])
+      const order = events.flatMap((event) =>
+        event._tag === "ToolStarted" ? ["start"] : event._tag === "ToolEnded" ? ["end"] : [],
+      )
+      assert.deepStrictEqual(order, ["start", "end", "start", "start", "end", "end", "start", "end"])
+    }),
+  )
+
+  describe("a stream that dies", () => {
+    it.effect("is asked for again when nothing of the reply had begun", () =>
+      Effect.gen(function* () {
+        const { events, requests } = yield* play(
+          { rules: [{ reply: "Hello.", faults: [{ reset: 4, times: 1 }] }] },
+          "Hi",
+        )
+        assert.deepStrictEqual(transitions(events), ["stream_retry"])
+        assert.strictEqual(ended(events).result, "Hello.")
+        assert.strictEqual(requests.length, 2)
+      }),
+    )
+
+    it.effect("is sealed when a tool of the reply had begun: the call is not run twice", () =>
+      Effect.gen(function* () {
+        const reply = [{ tool: "Echo", input: { text: "a" } }, { text: "Lost words.", before: "5s" as const }]
+        const { events, requests } = yield* play(
+          { rules: [{ when: { tool: "Echo" }, reply: "Done." }, { reply, faults: [{ reset: 7, times: 1 }] }] },
+          "Go",
+        )
+        assert.deepStrictEqual(transitions(events), ["stream_sealed", "next_turn"])
+        assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
+        assert.strictEqual(only(events, "ToolStarted").length, 1)
+        assert.deepStrictEqual(resultsIn(requests[1]), ["a"])
+      }),
+    )
+  })
+
+  describe("a reply that is too long", () => {
+    it.effect("is asked for again with the large slot", () =>
+      Effect.gen(function* () {
+        const { events, requests } = yield* play({ rules: [{ reply: long }] }, "Write")
+        assert.deepStrictEqual(transitions(events), ["max_output_tokens_escalate"])
+        assert.deepStrictEqual(
+          requests.map((request) => request.body.max_tokens),
+          [8_192, 64_000],
+        )
+        assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
+        // The second request does not contain the reply that was cut.
+        assert.strictEqual(requests[1]?.body.messages.length, 1)
+      }),
+    )
+
+    it.effect("is continued at most three times", () =>
+      Effect.gen(function* () {
+        const { events, requests } = yield* play({ rules: [{ reply: "more", stop_reason: "max_tokens" }] }, "Write")
+        assert.deepStrictEqual(transitions(events), [
+          "max_output_tokens_escalate",
+          "max_output_tokens_recovery",
+          "max_output_tokens_recovery",
+          "max_output_tokens_recovery",
+        ])
+        assert.strictEqual(ended(events).terminal.reason, "model_error")
+        assert.match(plainText(requests[2]?.body.messages.at(-1)?.content ?? ""), /cut off/)
+      }),
+    )
+
+    it.effect("never runs a call whose arguments were cut off", () =>
+      Effect.gen(function* () {
+        const { events, requests } = yield* play(
+          {
+            turns: [
+              { reply: [{ tool: "Note", input: { text: "x" } }], stop_reason: "max_tokens", faults: [{ malformed: true }] },
+              { reply: [{ tool: "Note", input: { text: "x" } }], stop_reason: "max_tokens", faults: [{ malformed: true }] },
+              { reply: "Done." },
+            ],
+          },
+          "Go",
+        )
+        assert.strictEqual(only(events, "ToolStarted").length, 0)
+        assert.match(resultsIn(requests.at(-1))[0] ?? "", /not complete, valid JSON/)
+        assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
+      }),
+    )
+  })
+
+  it.effect("gives up after three replies in a row whose calls cannot be read", () =>
+    Effect.gen(function* () {
+      const { events } = yield* play({ rules: [{ reply: [{ tool: "Note", raw: '{"text": "un' }] }] }, "Go")
+      assert.strictEqual(ended(events).terminal.reason, "malformed_tool_use_exhausted")
+      assert.strictEqual(only(events, "ToolStarted").length, 0)
+      assert.strictEqual(only(events, "ToolEnded").length, 3)
+    }),
+  )
+
+  it.effect("asks for a summary without tools when the turns are used up", () =>
+    Effect.gen(function* () {
+      const { events, requests } = yield* play(
+        {
+          rules: [
+            { when: { user: "limit of 2 turns" }, reply: "Half done." },
+            { reply: [{ tool: "Echo", input: { text: "again" } }] },
+          ],
+        },
+        "Go",
+        { maxTurns: 2 },
+      )
+      assert.strictEqual(ended(events).terminal.reason, "max_turns")
+      assert.strictEqual(ended(events).result, "Half done.")
+      assert.strictEqual(requests.length, 3)
+      assert.deepStrictEqual(requests[2]?.body.tool_choice, { type: "none" })
+    }),
+  )
+
+  it.effect("sends a paused reply back unchanged", () =>
+    Effect.gen(function* () {
+      const { events, requests } = yield* play(
+        { turns: [{ reply: "Searching", stop_reason: "pause_turn" }, { reply: "Found." }] },
+        "Search",
+      )
+      assert.deepStrictEqual(transitions(events), ["pause_turn_continue"])
+      assert.strictEqual(requests[1]?.body.messages.at(-1)?.role, "assistant")
+      assert.strictEqual(ended(events).result, "Found.")
+    }),
+  )
+
+  it.effect("ends with the reason when the model declines or the window is full", () =>
+    Effect.gen(function* () {
+      const declined = yield* play({ rules: [{ reply: "No.", stop_reason: "refusal" }] }, "Hack")
+      assert.strictEqual(ended(declined.events).terminal.reason, "refusal")
+      const full = yield* play({ rules: [{ reply: "…", stop_reason: "model_context_window_exceeded" }] }, "Go")
+      assert.strictEqual(ended(full.events).terminal.reason, "prompt_too_long")
+    }),
+  )
+
+  it.effect("names what the service refused", () =>
+    Effect.gen(function* () {
+      const tooLong = yield* play({ rules: [{ reply: "x", faults: [{ prompt_too_long: true }] }] }, "Go")
+      assert.strictEqual(ended(tooLong.events).terminal.reason, "prompt_too_long")
+      const refused = yield* play({ rules: [{ reply: "x", faults: [{ status: 401 }] }] }, "Go")
+      assert.strictEqual(ended(refused.events).terminal.reason, "api_error")
+    }),
+  )
+
+  describe("a message while the turn runs", () => {
+    const book = {
+      rules: [
+        { when: { history: "left instead" }, reply: "Left it is." },
+        { when: { user: "Go" }, reply: [{ text: "Working." }, { tool: "Note", input: { text: "right", ms: 60_000 } }] },
+        { when: { tool: "Note" }, reply: "Went right." },
+      ],
+    }
+
+    it.effect("is delivered between two rounds when it can wait", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Go")
+        yield* turn.until("ToolStarted")
+        yield* agent.steer("left instead")
+        yield* TestClock.adjust("1 minute")
+        const events = yield* turn.end
+        assert.strictEqual(ended(events).result, "Left it is.")
+        assert.deepStrictEqual(transitions(events), ["next_turn"])
+        assert.strictEqual(only(events, "ToolEnded")[0]?.outcome, "completed")
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("ends the running work when it cannot wait, and is never mistaken for an abort", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Go")
+        yield* turn.until("ToolStarted")
+        yield* agent.steer("left instead", { delivery: "submit_interrupt" })
+        const events = yield* turn.end
+        assert.strictEqual(ended(events).result, "Left it is.")
+        assert.deepStrictEqual(transitions(events), ["submit_interrupt"])
+        assert.strictEqual(only(events, "ToolEnded")[0]?.outcome, "cancelled")
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("is answered although it came after the last word", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Hi")
+        yield* turn.until("StreamChunk")
+        yield* agent.steer("left instead")
+        yield* TestClock.adjust("1 minute")
+        assert.strictEqual(ended(yield* turn.end).result, "Left it is.")
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          TestRuntime.layer({
+            rules: [
+              { when: { user: "left instead" }, reply: "Left it is." },
+              { reply: [{ text: "Hello." }, { text: "Bye.", before: "5s" }] },
+            ],
+          }),
+        ),
+      ),
+    )
+  })
+
+  describe("an interrupt", () => {
+    const book = {
+      rules: [
+        { when: { user: "Talk" }, reply: [{ text: "First part." }, { text: "Second part.", before: "10s" as const }] },
+        { when: { user: "Go" }, reply: [{ tool: "Note", input: { text: "a", ms: 60_000 } }, { tool: "Echo", input: { text: "b" } }] },
+        { reply: "On we go." },
+      ],
+    }
+
+    it.effect("ends the reply and keeps what was said", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Talk")
+        yield* turn.until("BlockReceived")
+        assert.isTrue(yield* agent.interrupt())
+        const events = yield* turn.end
+        assert.strictEqual(ended(events).terminal.reason, "aborted_streaming")
+        assert.strictEqual(ended(events).result, "First part.")
+        const again = yield* hurried(Stream.runCollect(agent.prompt("And?")))
+        assert.strictEqual(ended(again).result, "On we go.")
+        const said = (yield* ScriptedModel.requests).at(-1)?.body.messages ?? []
+        assert.deepStrictEqual(said.map((message) => plainText(message.content)), ["Talk", "First part.", "And?"])
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("stops the running tool and answers every call", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Go")
+        yield* turn.until("ToolStarted")
+        yield* agent.interrupt()
+        const events = yield* turn.end
+        assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
+        assert.deepStrictEqual(only(events, "ToolEnded").map((event) => event.outcome), ["cancelled", "cancelled"])
+        const again = yield* hurried(Stream.runCollect(agent.prompt("And?")))
+        assert.strictEqual(ended(again).terminal.reason, "completed")
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("that asks to stop lets the running tools finish", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Go")
+        yield* turn.until("ToolStarted")
+        yield* agent.interrupt("stop")
+        yield* TestClock.adjust("1 minute")
+        const events = yield* turn.end
+        assert.deepStrictEqual(only(events, "ToolEnded").map((event) => event.outcome), ["completed", "completed"])
+        assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("waits for a tool that must not be cut off", () =>
+      Effect.gen(function* () {
+        const stubborn = Tool.make({
+          name: "Note",
+          description: "Takes its time.",
+          input: Schema.Struct({ text: Schema.String, ms: Schema.Finite }),
+          interruptBehavior: "block",
+          run: ({ ms }) => Effect.as(Effect.sleep(ms), { content: "finished" }),
+        })
+        const agent = yield* open({ tools: [stubborn] })
+        const turn = yield* begin(agent, "Go")
+        yield* turn.until("ToolStarted")
+        yield* agent.interrupt()
+        yield* TestClock.adjust("1 minute")
+        const events = yield* turn.end
+        assert.deepStrictEqual(only(events, "ToolEnded").map((event) => event.outcome), ["completed", "cancelled"])
+        assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("is what leaving the stream early means", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const seen = yield* agent.watch
+        yield* Stream.runDrain(Stream.take(agent.prompt("Go"), 3))
+        const last = yield* Stream.runLast(Stream.takeUntil(seen, (event) => event._tag === "TurnEnded"))
+        assert(last._tag === "Some" && last.value._tag === "TurnEnded")
+        assert.match(last.value.terminal.reason, /^aborted_/)
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+  })
+
+  describe("a budget", () => {
+    const book = { rules: [{ reply: [{ tool: "Echo", input: { text: "again", ms: 1000 } }] }] }
+
+    it.effect("ends the turn when the money is spent, and is not exceeded", () =>
+      Effect.gen(function* () {
+        const agent = yield* open({ model: "sonnet" })
+        const events = yield* hurried(Stream.runCollect(agent.prompt("Go")).pipe(Budget.within({ usd: 0.2 })))
+        assert.strictEqual(ended(events).terminal.reason, "budget_exhausted")
+        assert.isBelow(ended(events).costUsd, 0.2)
+        assert.isAbove(ended(events).turns, 0)
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("of tool calls ends the turn with every call answered", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const events = yield* hurried(Stream.runCollect(agent.prompt("Go")).pipe(Budget.within({ toolCalls: 2 })))
+        assert.strictEqual(ended(events).terminal.reason, "budget_exhausted")
+        assert.strictEqual(only(events, "ToolStarted").length, 2)
+        assert.strictEqual(only(events, "ToolEnded").length, 3)
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("of time stops whatever runs", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const seen = yield* agent.watch
+        const spent = yield* Effect.forkChild(
+          Effect.flip(Stream.runCollect(agent.prompt("Go")).pipe(Budget.within({ wall: "10 seconds" }))),
+        )
+        yield* TestClock.adjust("11 seconds")
+        yield* Fiber.join(spent)
+        const last = yield* Stream.runLast(Stream.takeUntil(seen, (event) => event._tag === "TurnEnded"))
+        assert(last._tag === "Some" && last.value._tag === "TurnEnded")
+        assert.strictEqual(last.value.terminal.reason, "deadline")
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+  })
+
+  describe("structured output", () => {
+    const jsonSchema = {
+      type: "object",
+      properties: { answer: { type: "number" } },
+      required: ["answer"],
+      additionalProperties: false,
+    }
+
+    it.effect("is asked for, checked, and asked for again", () =>
+      Effect.gen(function* () {
+        const { events, requests } = yield* play(
+          { turns: [{ reply: "forty-two" }, { reply: '{"answer":"42"}' }, { reply: '{"answer":42}' }] },
+          "What?",
+          { jsonSchema },
+        )
+        assert.deepStrictEqual(ended(events).structuredOutput, { answer: 42 })
+        assert.strictEqual(requests.length, 3)
+        assert.deepStrictEqual(requests[0]?.body.output_config?.["format"], { type: "json_schema", schema: jsonSchema })
+      }),
+    )
+
+    it.effect("is given up after three retries", () =>
+      Effect.gen(function* () {
+        const { events, requests } = yield* play({ rules: [{ reply: "no" }] }, "What?", { jsonSchema })
+        assert.strictEqual(ended(events).terminal.reason, "structured_output_retry_exhausted")
+        assert.strictEqual(requests.length, 4)
+      }),
+    )
+  })
+
+  it.effect("answers a call whose tool has a bug, and goes on", () =>
+    Effect.gen(function* () {
+      const buggy = Tool.make({
+        name: "Note",
+        description: "Has a bug.",
+        input: Schema.Struct({}),
+        run: () => Effect.die(new Error("a bug")),
+      })
+      const agent = yield* open({ tools: [buggy] })
+      const events = yield* hurried(Stream.runCollect(agent.prompt("Go")))
+      assert.strictEqual(ended(events).terminal.reason, "completed")
+      assert.strictEqual(only(events, "ToolEnded")[0]?.outcome, "failed")
+      assert.match(only(events, "Diagnosed")[0]?.message ?? "", /Note crashed: a bug/)
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(TestRuntime.layer({ turns: [{ reply: [{ tool: "Note" }] }, { reply: "Done." }] })),
+    ),
+  )
+})

@@ -65,7 +65,7 @@ export const layer = (provider: Script, { env = {}, models = {} }: Setting = {})
       provider.layer,
       ModelTable.layer(models),
       CostGovernor.layer(),
-      Layer.provide(Files.layerMemory, MemoryDisk.layer),
+      Layer.provide(Files.layerMemory, MemoryDisk.layer()),
     ),
   ).pipe(Layer.provideMerge(Host.layerTest({ env })))
 

@@ -62,7 +62,9 @@ describe("Ripgrep", () => {
         NodeRipgrep.layer.pipe(
           Layer.provide(
             Layer.merge(
-              Process.layerScripted(({ command, args }) => Effect.succeed({ stdout: `${[command, ...args].join(" ")}\n` })),
+              Process.layerScripted(({ command, args }) =>
+                Effect.succeed({ stdout: `${[command, ...args].join(" ")}\n` }),
+              ),
               Host.layerTest({ env: { USE_BUILTIN_RIPGREP: "0" } }),
             ),
           ),

@@ -27,8 +27,8 @@ const stands = new Map<Schema.Top, Schema.Top>([
   [Content.ToolResultContent, ToolResult],
 ])
 
-const toJson = Schema.encodeUnknownSync(Schema.UnknownFromJsonString)
-const fromJson = Schema.decodeUnknownSync(Schema.UnknownFromJsonString)
+const toJson = (value: unknown): string => JSON.stringify(value)
+const fromJson = (text: string): unknown => JSON.parse(text)
 const decode = Schema.decodeUnknownSync(Event)
 const encode = Schema.encodeUnknownSync(Event)
 

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import * as PubSub from "effect/PubSub"
 import * as Schema from "effect/Schema"
@@ -304,8 +305,8 @@ describe("Unknown settings", () => {
       assert.deepStrictEqual(first.value["modle"], "opus")
       assert.deepStrictEqual(first.fresh.map(render), [
         `${user}:1:2: modle: unknown setting, kept but not used; did you mean "model"?`,
-        `${user}:1:34: permissions.alow: unknown setting, kept but not used; did you mean "permissions.allow"?`,
         `${user}:1:54: somethingElseEntirely: unknown setting, kept but not used`,
+        `${user}:1:35: permissions.alow: unknown setting, kept but not used; did you mean "permissions.allow"?`,
       ])
       const second = yield* settings.reload
       assert.deepStrictEqual(second.fresh, [])
@@ -404,7 +405,7 @@ describe("Settings over time", () => {
       )
       yield* write(local, '{"model": "second"}')
       yield* PubSub.publish(bursts, [{ type: "created", path: local }])
-      assert.isTrue((yield* Fiber.join(second))._tag === "Some")
+      assert.isTrue(Option.isSome(yield* Fiber.join(second)))
     }).pipe(Effect.provide(layer({ [project]: '{"model": "first"}' }))),
   )
 

@@ -36,7 +36,8 @@ describe("Template", () => {
   })
 
   it("fills strings anywhere inside a value and keeps the rest", () => {
-    assert.deepStrictEqual(Template.fill({ a: ["${name}", 1, null, { b: "${1}" }], c: true }, told, captures), {
+    const value = { a: ["${name}", 1, null, { b: "${1}" }], c: true }
+    assert.deepStrictEqual(Template.fillValue(value, told, captures), {
       a: ["Ada", 1, null, { b: "first" }],
       c: true,
     })

@@ -86,7 +86,14 @@ describe("Workspace", () => {
     withWorkspace(
       Effect.fnUntraced(function* ({ temp }) {
         const workspace = yield* Workspace
-        for (const name of [".git/config", "a/.claude/settings.json", ".mcp.json", "x/.BashRC", ".GIT/hooks/x", ".vscode"]) {
+        for (const name of [
+          ".git/config",
+          "a/.claude/settings.json",
+          ".mcp.json",
+          "x/.BashRC",
+          ".GIT/hooks/x",
+          ".vscode",
+        ]) {
           assert.isTrue(workspace.isSensitive(name), name)
         }
         assert.isTrue(workspace.isSensitive(path.join(temp, "config", "settings.json")))

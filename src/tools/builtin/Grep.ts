@@ -20,7 +20,7 @@ const Input = Schema.Struct({
   type: Schema.optionalKey(Schema.String.annotate({ description: "Only files of this type: js, py, rust, go …" })),
   output_mode: Schema.optionalKey(
     Schema.Literals(["content", "files_with_matches", "count"]).annotate({
-      description: "Matching lines, names of matching files (default), or matches per file",
+      description: "Matching lines, names of matching files (default), or matching lines per file",
     }),
   ),
   "-A": Schema.optionalKey(Lines.annotate({ description: "Lines after each match (content)" })),
@@ -181,7 +181,7 @@ const content = (shown: Page, found: Found): Tool.ToolOutput => ({
 const counts = (shown: Page, found: Found): Tool.ToolOutput => {
   const numMatches = shown.lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(":") + 1)), 0)
   const numFiles = shown.lines.length
-  const total = `${numMatches} matches in ${numFiles} files.`
+  const total = `${numMatches} matching lines in ${numFiles} files.`
   return {
     content: said(numFiles === 0 ? [none("matches", shown)] : [...shown.lines, total], shown, found),
     structured: {

@@ -1,19 +1,27 @@
 /** Owns guesses at what was meant: the names, or the place in a text, most like what was asked for. */
 
-/** Edits between two words; stops counting once it is clear that there are more than `limit`. */
+/** Edits between two words, swapped neighbours counting once; stops once it is clear that there are more than `limit`. */
 export const distance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
+  let beforeThat: Array<number> = []
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
     let best = i
     for (let j = 1; j <= b.length; j++) {
       const cost = a[i - 1] === b[j - 1] ? 0 : 1
-      const value = Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + cost)
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const value = Math.min(
+        (previous[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (previous[j - 1] ?? 0) + cost,
+        swapped ? (beforeThat[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      )
       row.push(value)
       best = Math.min(best, value)
     }
     if (best > limit) return limit + 1
+    beforeThat = previous
     previous = row
   }
   return previous[b.length] ?? 0
@@ -58,12 +66,14 @@ export const passage = (wanted: string, text: string): Place | undefined => {
   if (anchor === -1) return undefined
   const lines = text.split("\n")
   const squeezed = lines.map(squeeze)
-  let best: { at: number; hits: number } | undefined
-  for (let i = 0; i < squeezed.length; i++) {
-    const start = i - anchor
-    if (start < 0 || !alike(asked[anchor] ?? "", squeezed[i] ?? "")) continue
-    const hits = asked.reduce((sum, line, k) => sum + (line === squeezed[start + k] ? 1 : 0), 0)
-    if (best === undefined || hits > best.hits) best = { at: start, hits }
+  const fuzzy = lines.length <= maxFuzzyLines
+  let best: { readonly at: number; readonly hits: number; readonly edits: number } | undefined
+  for (let i = anchor; i < squeezed.length; i++) {
+    const edits = unlike(asked[anchor] ?? "", squeezed[i] ?? "", fuzzy)
+    if (edits === undefined) continue
+    const at = i - anchor
+    const hits = asked.reduce((sum, line, k) => sum + (line === squeezed[at + k] ? 1 : 0), 0)
+    if (best === undefined || hits > best.hits || (hits === best.hits && edits < best.edits)) best = { at, hits, edits }
   }
   if (best === undefined) return undefined
   return {
@@ -73,9 +83,14 @@ export const passage = (wanted: string, text: string): Place | undefined => {
   }
 }
 
-const alike = (a: string, b: string): boolean => {
-  if (a === b) return true
-  if (b.length < 3 || a.length > 400 || b.length > 400) return false
+const maxFuzzyLines = 5000
+const maxFuzzyChars = 200
+
+/** How far two lines are apart; `undefined` when they have too little in common. */
+const unlike = (a: string, b: string, fuzzy: boolean): number | undefined => {
+  if (a === b) return 0
+  if (!fuzzy || b.length < 3 || a.length > maxFuzzyChars || b.length > maxFuzzyChars) return undefined
   const limit = Math.floor(a.length / 4)
-  return limit > 0 && distance(a, b, limit) <= limit
+  const edits = distance(a, b, limit)
+  return edits <= limit ? edits : undefined
 }

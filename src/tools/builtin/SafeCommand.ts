@@ -21,9 +21,9 @@ const looks: Readonly<Record<string, "any" | "options">> = {
 const gitOption =
   /^(?:-[npsbuvarwzh]+|-\d+|--(?:stat|shortstat|numstat|oneline|short|long|porcelain|branch|name-only|name-status|cached|staged|graph|all|decorate|show-current|abbrev-ref|show-toplevel|patch|no-patch|reverse|merges|no-merges|follow|verbose|list)|--(?:max-count|since|until|author|format|pretty)=\S+|--)$/
 
-/** The words of a command that means nothing else to a shell than these words. */
+/** The words of a command that means nothing else to a shell than these words; `~` alone is the home that paths know too. */
 export const words = (command: string): ReadonlyArray<string> | undefined =>
-  /^[A-Za-z0-9 _./:=@,+%~^-]+$/.test(command) && !/(?:^|\s)\w+=/.test(command)
+  /^[A-Za-z0-9 _./:=@,+%~^-]+$/.test(command) && !/(?:^|\s)(?:\w+=|~[^/\s])/.test(command)
     ? command.split(" ").filter((word) => word !== "")
     : undefined
 

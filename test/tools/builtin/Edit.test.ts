@@ -79,7 +79,7 @@ describe("Edit", () => {
         put("a.ts", "a\nsomebody else\n")
         assert.match(yield* refusal(Edit, edit), /has changed since it was last read/)
         put("a.ts", "a\n")
-        fs.utimesSync(file_path, new Date(), new Date(Date.now() + 60_000))
+        fs.utimesSync(file_path, 1_900_000_000, 1_900_000_000)
         yield* call(Edit, edit)
         assert.strictEqual(text("a.ts"), "b\n")
         assert.match(yield* refusal(Edit, { ...edit, old_string: "b" }), /the same: there is nothing to change/)

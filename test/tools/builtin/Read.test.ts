@@ -85,7 +85,10 @@ describe("Read", () => {
   it.live("refuses what is not text in words that say why", () =>
     inWorkspace(({ put, at, root }) =>
       Effect.gen(function* () {
-        assert.match(yield* refusal(Read, { file_path: put("b.bin", Buffer.from([1, 0, 2])) }), /binary file .*offset 1/)
+        assert.match(
+          yield* refusal(Read, { file_path: put("b.bin", Buffer.from([1, 0, 2])) }),
+          /binary file .*offset 1/,
+        )
         const bad = put("bad.txt", Buffer.from([0x61, 0xff, 0x61]))
         assert.match(yield* refusal(Read, { file_path: bad }), /not valid UTF-8 .*offset 1/)
         assert.match(yield* refusal(Read, { file_path: root }), /is a directory, not a file/)
@@ -146,7 +149,10 @@ describe("Read", () => {
   it.live("finds the size of JPEG, GIF and WebP images in their headers", () =>
     inWorkspace(({ put }) =>
       Effect.gen(function* () {
-        const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffc0001108270f000a03012200021101031101ffd9", "hex")
+        const jpeg = Buffer.from(
+          "ffd8ffe000104a46494600010100000100010000ffc0001108270f000a03012200021101031101ffd9",
+          "hex",
+        )
         assert.match(yield* refusal(Read, { file_path: put("a.jpg", jpeg) }), /10×9999 pixels/)
         const gif = Buffer.concat([Buffer.from("GIF89a"), Buffer.from([0x0f, 0x27, 5, 0]), Buffer.alloc(20)])
         assert.match(yield* refusal(Read, { file_path: put("a.gif", gif) }), /9999×5 pixels/)
@@ -184,14 +190,20 @@ describe("Read", () => {
               outputs: [
                 { output_type: "stream", text: ["printed\n"] },
                 { output_type: "error", ename: "ZeroDivisionError", evalue: "division by zero", traceback: [] },
-                { output_type: "display_data", data: { "image/png": png(4, 4).toString("base64"), "text/plain": "<Figure>" } },
+                {
+                  output_type: "display_data",
+                  data: { "image/png": png(4, 4).toString("base64"), "text/plain": "<Figure>" },
+                },
               ],
             },
           ],
         }
         const output = yield* call(Read, { file_path: put("n.ipynb", JSON.stringify(notebook)) })
         const blocks = output.content as ReadonlyArray<{ type: string; text?: string }>
-        assert.deepStrictEqual(blocks.map((block) => block.type), ["text", "image"])
+        assert.deepStrictEqual(
+          blocks.map((block) => block.type),
+          ["text", "image"],
+        )
         const text = blocks[0]?.text ?? ""
         assert.include(text, "[cell 1 (m1), markdown]\n# Title\nwords")
         assert.include(text, "[cell 2, code]\n1/0\n[output]\nprinted\n")

@@ -1,0 +1,167 @@
+/**
+ * Owns `troupe demo`: a real session in a throw-away git workspace with a failing test. Tools, files, processes, HTTP and
+ * journal are real; only the model is scripted, and the demo says so.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { execFile } from "node:child_process"
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import * as Terminal from "../protocol/Terminal.ts"
+import type { Common } from "./Argv.ts"
+import type { Opener } from "./OpenSession.ts"
+import { demoPlaybook } from "./PackageRoot.ts"
+import * as Screen from "./Screen.ts"
+import { signalCodes, type Stdio } from "./Stdio.ts"
+import { diffLines, type ViewLine } from "./ToolView.ts"
+
+export interface DemoDoor<E> {
+  readonly stdio: Stdio
+  /** Serves a playbook on loopback. */
+  readonly serve: (playbook: string) => Effect.Effect<{ readonly url: string }, E, Scope.Scope>
+  /** Sessions in a directory with these variables on top of the environment; `undefined` removes one. */
+  readonly agentsAt: (
+    cwd: string,
+    env: Readonly<Record<string, string | undefined>>,
+  ) => Effect.Effect<Opener, E, Scope.Scope>
+}
+
+export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", {
+  message: Schema.String,
+}) {}
+
+export const prompt = "The test in this directory fails. Find out why, fix it, and show that it passes."
+
+/** The workspace the playbook was written for. */
+export const files: Readonly<Record<string, string>> = {
+  "math.js": [
+    "/** The sum of a list of numbers. */",
+    "function sum(numbers) {",
+    "  let total = 0",
+    "  for (let i = 1; i < numbers.length; i++) total += numbers[i]",
+    "  return total",
+    "}",
+    "",
+    "module.exports = { sum }",
+    "",
+  ].join("\n"),
+  "math.test.js": [
+    'const assert = require("node:assert")',
+    'const { sum } = require("./math.js")',
+    "",
+    "assert.strictEqual(sum([]), 0)",
+    "assert.strictEqual(sum([1, 2, 3]), 6)",
+    'console.log("all tests passed")',
+    "",
+  ].join("\n"),
+}
+
+const run = promisify(execFile)
+
+const attempt = <A>(what: string, action: () => Promise<A>) =>
+  Effect.tryPromise({
+    try: action,
+    catch: (error) =>
+      new DemoFailed({ message: `The demo cannot ${what}: ${error instanceof Error ? error.message : String(error)}` }),
+  })
+
+/** Nothing of the person's own git configuration takes part: no hooks, no signing, no templates. */
+const git = (cwd: string, ...words: ReadonlyArray<string>) =>
+  Effect.map(
+    Effect.option(
+      Effect.tryPromise(() =>
+        run(
+          "git",
+          [
+            ...["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"],
+            ...["-c", "core.hooksPath=/dev/null", "-c", "init.defaultBranch=main", ...words],
+          ],
+          { cwd, env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" } },
+        ),
+      ),
+    ),
+    (done) => (done._tag === "Some" ? done.value.stdout : undefined),
+  )
+
+/** `workspace` goes when the demo ends; `config` stays, because the transcript is in it. */
+const makePlace = Effect.gen(function* () {
+  const root = yield* attempt("make a directory", async () => realpath(await mkdtemp(join(tmpdir(), "troupe-demo-"))))
+  const place = { root, workspace: join(root, "workspace"), config: join(root, "config") }
+  yield* Effect.addFinalizer(() =>
+    Effect.ignore(attempt("tidy up", () => rm(place.workspace, { recursive: true, force: true }))),
+  )
+  yield* attempt("fill its workspace", async () => {
+    await mkdir(place.workspace)
+    await mkdir(place.config)
+    for (const [name, text] of Object.entries(files)) await writeFile(join(place.workspace, name), text)
+  })
+  yield* git(place.workspace, "init", "--quiet", "--template=")
+  yield* git(place.workspace, "add", ".")
+  yield* git(place.workspace, "commit", "--quiet", "--message", "A sum that forgets its first number")
+  return place
+})
+
+/** Runs the demo and answers the exit code. */
+export const runDemo = <E>(door: DemoDoor<E>, flags: Pick<Common, "color">) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { stdio } = door
+      const place = yield* makePlace
+      const look = { color: flags.color, live: stdio.outputIsTerminal, columns: stdio.columns, cwd: place.workspace }
+      const screen = Screen.make(look)
+      const say = (lines: ReadonlyArray<ViewLine>) => stdio.out.write(screen.lines(lines))
+      const server = yield* door.serve(demoPlaybook())
+      yield* say([
+        {
+          tone: "warning",
+          text: "This is a demonstration: the model is scripted. It plays a playbook over HTTP on this machine.",
+        },
+        { tone: "quiet", text: "Everything else is real: the session, its tools, the files, the test, the journal." },
+        { tone: "quiet", text: `workspace  ${place.workspace}` },
+        { tone: "quiet", text: `model      ${server.url} (scripted)` },
+        { tone: "normal", text: "" },
+        { tone: "normal", text: `› ${prompt}` },
+        { tone: "normal", text: "" },
+      ])
+      const agents = yield* door.agentsAt(place.workspace, {
+        ANTHROPIC_BASE_URL: server.url,
+        ANTHROPIC_API_KEY: "scripted",
+        ANTHROPIC_AUTH_TOKEN: undefined,
+        ANTHROPIC_MODEL: undefined,
+        ANTHROPIC_CUSTOM_HEADERS: undefined,
+        CLAUDE_CONFIG_DIR: place.config,
+      })
+      const agent = yield* agents.open({ cwd: place.workspace, model: "sonnet", permissionMode: "bypassPermissions" })
+      const stop = Effect.flatMap(stdio.signal, (signal) =>
+        Effect.andThen(
+          agent.interrupt(),
+          Effect.flatMap(stdio.signal, () => stdio.quit(signalCodes[signal])),
+        ),
+      )
+      yield* Effect.forkScoped(stop)
+      let exitCode = 1
+      yield* Stream.runForEach(agent.prompt(prompt), (event) => {
+        if (event._tag === "TurnEnded") exitCode = Terminal.exitCode(event.terminal)
+        const seen = screen.show(event)
+        return seen === "" ? Effect.void : stdio.out.write(seen)
+      })
+      const diff = yield* git(place.workspace, "diff", "--no-color", "--no-ext-diff")
+      yield* say([
+        { tone: "normal", text: "" },
+        ...(diff === undefined || diff === "" ? [] : diffLines(diff)),
+        { tone: "normal", text: "" },
+        { tone: "quiet", text: `transcript ${agent.transcriptPath}` },
+        { tone: "quiet", text: `journal    ${agent.journalPath}` },
+        { tone: "quiet", text: `The workspace is removed; these two stay. To remove them: rm -r ${place.root}` },
+        { tone: "normal", text: "" },
+        { tone: "normal", text: "With a real model:" },
+        { tone: "normal", text: "  export ANTHROPIC_API_KEY=…" },
+        { tone: "normal", text: '  troupe "fix the failing test"' },
+      ])
+      return exitCode
+    }),
+  )

@@ -1,0 +1,179 @@
+/**
+ * Owns a session at the terminal: a prompt loop around turns that are shown as they happen.
+ *
+ * While a turn runs, Ctrl-C ends the turn and a second one leaves; at the prompt, two in a row leave.
+ */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
+import * as Semaphore from "effect/Semaphore"
+import * as Stream from "effect/Stream"
+import type { Agent } from "../agents/Agent.ts"
+import * as Budget from "../kernel/Budget.ts"
+import { Person } from "../permissions/Permissions.ts"
+import { parse as parseMode } from "../protocol/PermissionMode.ts"
+import type { SessionArgs } from "./Argv.ts"
+import * as Ask from "./Ask.ts"
+import { readPrompt, type LineReader } from "./LineReader.ts"
+import { openSession, type Opener } from "./OpenSession.ts"
+import { nearest, permissionModes } from "./Program.ts"
+import * as Screen from "./Screen.ts"
+import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
+import type { Tone, ViewLine } from "./ToolView.ts"
+
+export interface InteractiveDoor {
+  readonly agents: Opener
+  readonly stdio: Stdio
+  readonly reader: LineReader
+  readonly cwd: string
+  readonly version: string
+}
+
+const frameEvery = "100 millis"
+
+/** The screen with one writer at a time. */
+interface Display {
+  readonly screen: Screen.Screen
+  readonly write: (text: string) => Effect.Effect<void>
+  readonly say: (tone: Tone, text: string) => Effect.Effect<void>
+  readonly alone: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
+}
+
+/** Runs until the person leaves, and answers the exit code. */
+export const runInteractive = Effect.fn("Cli.interactive")(function* (door: InteractiveDoor, args: SessionArgs) {
+  const display = yield* makeDisplay(door, args)
+  let opened: Agent | undefined
+  const interrupt = Effect.suspend(() => (opened === undefined ? Effect.void : Effect.asVoid(opened.interrupt())))
+  const asked = Ask.person({
+    reader: door.reader,
+    alone: display.alone,
+    // The question holds the screen already.
+    show: (lines) => raw(door.stdio, display.screen.lines(lines)),
+    interrupt,
+  })
+  const session = Effect.gen(function* () {
+    const agent = yield* openSession(door.agents, args, door.cwd)
+    opened = agent
+    yield* greet(display, agent, door)
+    const code = yield* converse(door, display, agent, args.prompt)
+    yield* display.say("quiet", `To go on: troupe --resume ${agent.sessionId}`)
+    return code
+  })
+  const limits = { usd: args.maxBudgetUsd, name: "--max-budget-usd" }
+  return yield* Effect.scoped(args.maxBudgetUsd === undefined ? session : Budget.within(limits)(session)).pipe(
+    Effect.provideService(Person, asked),
+  )
+})
+
+/** A terminal that is gone shows nothing; the session ends by its signal. */
+const raw = (stdio: Stdio, text: string) => (text === "" ? Effect.void : Effect.ignore(stdio.out.write(text)))
+
+const makeDisplay = Effect.fnUntraced(function* ({ stdio, cwd }: InteractiveDoor, args: SessionArgs) {
+  const lock = yield* Semaphore.make(1)
+  const screen = Screen.make({ color: args.color, live: true, columns: stdio.columns, cwd, verbose: args.verbose })
+  const write = (text: string) => lock.withPermits(1)(raw(stdio, text))
+  const display: Display = {
+    screen,
+    write,
+    say: (tone, text) => Effect.suspend(() => write(screen.lines([{ tone, text }]))),
+    alone: (effect) => lock.withPermits(1)(effect),
+  }
+  return display
+})
+
+const greet = Effect.fnUntraced(function* (display: Display, agent: Agent, door: InteractiveDoor) {
+  const { model, permissionMode } = yield* agent.controls
+  yield* display.say("quiet", `troupe ${door.version} · ${model} · permissions: ${permissionMode} · ${agent.cwd}`)
+  for (const problem of agent.problems) yield* display.say("warning", problem)
+})
+
+const converse = Effect.fnUntraced(function* (
+  door: InteractiveDoor,
+  display: Display,
+  agent: Agent,
+  first: string | undefined,
+) {
+  let prompt = first
+  let leaving = false
+  while (true) {
+    if (prompt !== undefined) {
+      const signal = yield* turn(door, display, agent, prompt)
+      if (signal !== undefined && signal !== "SIGINT") return signalCodes[signal]
+      prompt = undefined
+    }
+    yield* display.write(display.screen.settle())
+    const read = yield* readPrompt(door.reader, "› ", "… ")
+    if (read._tag === "End") return 0
+    if (read._tag === "Interrupt") {
+      if (leaving && !read.typed) return 0
+      leaving = true
+      if (!read.typed) yield* display.say("quiet", "Ctrl-C again, or Ctrl-D, to leave.")
+      continue
+    }
+    leaving = false
+    const text = read.text.trim()
+    if (text === "" || text === "exit" || text === "quit") {
+      if (text !== "") return 0
+      continue
+    }
+    const done = text.startsWith("/") ? yield* command(text, agent) : undefined
+    if (done === "leave") return 0
+    if (done === undefined) prompt = read.text
+    else yield* display.write(display.screen.lines(done))
+  }
+})
+
+/** One turn on the screen; answers the signal that ended it, if one did. */
+const turn = Effect.fnUntraced(function* (door: InteractiveDoor, display: Display, agent: Agent, prompt: string) {
+  let ended: Signal | undefined
+  const { signal, quit } = door.stdio
+  const guard = Effect.gen(function* () {
+    ended = yield* signal
+    yield* agent.interrupt()
+    yield* display.say("warning", "Interrupting … (Ctrl-C again leaves at once)")
+    yield* quit(signalCodes[yield* signal])
+  })
+  // Evaluated inside the lock's turn: a picture made before an event was written would wipe that event's line.
+  const picture = display.alone(Effect.suspend(() => raw(door.stdio, display.screen.tick())))
+  const spinner = yield* Effect.forkChild(Effect.repeat(picture, Schedule.spaced(frameEvery)))
+  const guarding = yield* Effect.forkChild(guard, { startImmediately: true })
+  yield* agent.prompt(prompt).pipe(
+    Stream.runForEach((event) => display.alone(Effect.suspend(() => raw(door.stdio, display.screen.show(event))))),
+    Effect.ensuring(Effect.andThen(Fiber.interrupt(spinner), Fiber.interrupt(guarding))),
+  )
+  return ended
+})
+
+/** The few commands of the prompt; `undefined` for one that is none, which goes to the model as it is. */
+const command = Effect.fnUntraced(function* (text: string, agent: Agent) {
+  const [name, ...words] = text.split(/\s+/)
+  const argument = words.join(" ")
+  const say = (tone: Tone, text: string): ReadonlyArray<ViewLine> => [{ tone, text }]
+  switch (name) {
+    case "/exit":
+    case "/quit":
+      return "leave" as const
+    case "/help":
+      return [
+        "/model [name]   show or change the model",
+        "/mode [mode]    show or change the permission mode",
+        "/exit           leave (also Ctrl-D)",
+        "A line that ends in \\ goes on in the next one. Ctrl-C interrupts.",
+      ].map((text): ViewLine => ({ tone: "quiet", text }))
+    case "/model":
+      if (argument !== "") yield* agent.setModel(argument, "person")
+      return say("quiet", `model: ${(yield* agent.controls).model}`)
+    case "/mode": {
+      const mode = parseMode(argument)
+      if (argument !== "" && mode === undefined) {
+        const near = nearest(argument, permissionModes)
+        const hint = near === undefined ? `One of ${permissionModes.join(", ")}.` : `Did you mean ${near}?`
+        return say("bad", `There is no permission mode "${argument}". ${hint}`)
+      }
+      if (mode !== undefined) yield* agent.setPermissionMode(mode, "person")
+      return say("quiet", `permissions: ${(yield* agent.controls).permissionMode}`)
+    }
+    default:
+      return undefined
+  }
+})

@@ -1,0 +1,104 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Body from "../../src/model/AnthropicBody.ts"
+import * as Ledger from "../../src/model/Ledger.ts"
+import type { ProviderRequest } from "../../src/model/Provider.ts"
+import * as Sha256 from "../../src/platform/Sha256.ts"
+import type { Message } from "../../src/protocol/Message.ts"
+
+const tool = (name: string) => ({ name, description: name, input_schema: { type: "object" } })
+const base: ProviderRequest = {
+  requestId: "r",
+  model: "claude-opus-5-5",
+  maxTokens: 100,
+  system: [
+    { type: "text", text: "A" },
+    { type: "text", text: "B" },
+  ],
+  tools: [tool("Read"), tool("Write")],
+  messages: [{ role: "user", content: "Hello" }],
+}
+
+interface Sent {
+  readonly model: string
+  readonly max_tokens: number
+  readonly stream: boolean
+  readonly system: ReadonlyArray<{ readonly cache_control?: object }>
+  readonly tools: ReadonlyArray<{ readonly cache_control?: object }>
+  readonly messages: ReadonlyArray<{ readonly content: ReadonlyArray<{ readonly cache_control?: object }> }>
+}
+const sent = (request: ProviderRequest): Sent => JSON.parse(Body.encode(request, true)) as Sent
+const marks = (blocks: ReadonlyArray<{ readonly cache_control?: object }>) =>
+  blocks.map((block) => (block.cache_control === undefined ? "." : "x")).join("")
+
+describe("AnthropicBody", () => {
+  it("puts breakpoints at the ends of tools, system and messages", () => {
+    const body = sent(base)
+    assert.deepInclude(body, { model: "claude-opus-5-5", max_tokens: 100, stream: true })
+    assert.deepStrictEqual([marks(body.tools), marks(body.system)], [".x", ".x"])
+    assert.deepStrictEqual(body.messages, [
+      { role: "user", content: [{ type: "text", text: "Hello", cache_control: { type: "ephemeral" } }] },
+    ] as unknown)
+  })
+
+  it("marks where the request before it ended too, and never more than four places", () => {
+    const messages: ReadonlyArray<Message> = [
+      { role: "user", content: [{ type: "text", text: "Hello", cache_control: { type: "ephemeral" } }] },
+      { role: "assistant", content: [{ type: "tool_use", id: "t", name: "Read", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "ok" }] },
+      { role: "assistant", content: "Fine" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "x" },
+          { type: "text", text: "" },
+        ],
+      },
+    ]
+    const body = sent({ ...base, messages })
+    assert.deepStrictEqual(
+      body.messages.map((message) => marks(message.content)),
+      [".", ".", "x", ".", "x."],
+    )
+    const system = ["A", "B", "C"].map(
+      (text) => ({ type: "text", text, cache_control: { type: "ephemeral", ttl: "1h" } }) as const,
+    )
+    const own = sent({ ...base, system, messages })
+    assert.deepStrictEqual([marks(own.tools), marks(own.system)], ["..", ".xx"])
+    assert.deepStrictEqual(
+      own.messages.map((message) => marks(message.content)),
+      [".", ".", "x", ".", "x."],
+    )
+  })
+
+  it("does not change history, and spells an old message the same each time", () => {
+    const first: Message = { role: "user", content: "Hello" }
+    const before = JSON.stringify(first)
+    sent({ ...base, messages: [first] })
+    assert.strictEqual(JSON.stringify(first), before)
+    const later = (n: number): Array<Message> =>
+      Array.from({ length: n }, (_, i) => ({ role: i % 2 ? "user" : "assistant", content: `${i}` }))
+    const head = (n: number) => Body.encode({ ...base, messages: [first, ...later(n)] }, true).split('"0"')[0]
+    assert.strictEqual(head(4), head(8))
+  })
+})
+
+describe("Ledger", () => {
+  it("changes in the layer that changed, and hashes each message once", () => {
+    let hashed = 0
+    const ledger = Ledger.make((text) => {
+      hashed++
+      return Sha256.hex(text)
+    })
+    const one: Message = { role: "user", content: "one" }
+    const two: Message = { role: "assistant", content: "two" }
+    const first = ledger({ ...base, messages: [one] })
+    assert.deepStrictEqual(ledger({ ...base, messages: [one] }), first)
+    assert.strictEqual(hashed, 3)
+    const longer = ledger({ ...base, messages: [one, two] })
+    assert.strictEqual(hashed, 4)
+    assert.deepStrictEqual(longer.slice(0, 2), first.slice(0, 2))
+    assert.notStrictEqual(longer[2], first[2])
+    assert.notStrictEqual(ledger({ ...base, messages: [two, one] })[2], longer[2])
+    assert.notStrictEqual(ledger({ ...base, tools: [tool("Read")], messages: [one] })[0], first[0])
+  })
+})
