@@ -10,7 +10,7 @@ import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SystemPrompt from "../context/SystemPrompt.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
@@ -139,7 +139,8 @@ export class Agents extends Context.Service<
 }
 
 const make = Effect.gen(function* () {
-  const context = yield* Effect.context<Needs>()
+  // Without the scope of this layer: a session belongs to whoever opens it.
+  const context = Context.omit(Scope.Scope)(yield* Effect.context<Needs>())
   const provide = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provideContext(effect, context)
 
   /** Finds a session and makes sure that it has a journal under `as`; what was wrong on the way comes with it. */

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import * as Terminal from "../protocol/Terminal.ts"
+import * as Coding from "../tools/builtin/Coding.ts"
 import type { Common } from "./Argv.ts"
 import type { Opener } from "./OpenSession.ts"
 import { demoPlaybook } from "./PackageRoot.ts"
@@ -19,15 +20,20 @@ import * as Screen from "./Screen.ts"
 import { signalCodes, type Stdio } from "./Stdio.ts"
 import { diffLines, type ViewLine } from "./ToolView.ts"
 
-export interface DemoDoor<E> {
+export interface Stage {
+  readonly url: string
+  readonly workspace: Readonly<Record<string, string>>
+}
+
+export interface DemoDoor<E1, E2> {
   readonly stdio: Stdio
-  /** Serves a playbook on loopback. */
-  readonly serve: (playbook: string) => Effect.Effect<{ readonly url: string }, E, Scope.Scope>
+  /** Serves a playbook on loopback; `workspace` are the files it was written for. */
+  readonly serve: (playbook: string) => Effect.Effect<Stage, E1, Scope.Scope>
   /** Sessions in a directory with these variables on top of the environment; `undefined` removes one. */
   readonly agentsAt: (
     cwd: string,
     env: Readonly<Record<string, string | undefined>>,
-  ) => Effect.Effect<Opener, E, Scope.Scope>
+  ) => Effect.Effect<Opener, E2, Scope.Scope>
 }
 
 export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", {
@@ -35,30 +41,6 @@ export class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", {
 }) {}
 
 export const prompt = "The test in this directory fails. Find out why, fix it, and show that it passes."
-
-/** The workspace the playbook was written for. */
-export const files: Readonly<Record<string, string>> = {
-  "math.js": [
-    "/** The sum of a list of numbers. */",
-    "function sum(numbers) {",
-    "  let total = 0",
-    "  for (let i = 1; i < numbers.length; i++) total += numbers[i]",
-    "  return total",
-    "}",
-    "",
-    "module.exports = { sum }",
-    "",
-  ].join("\n"),
-  "math.test.js": [
-    'const assert = require("node:assert")',
-    'const { sum } = require("./math.js")',
-    "",
-    "assert.strictEqual(sum([]), 0)",
-    "assert.strictEqual(sum([1, 2, 3]), 6)",
-    'console.log("all tests passed")',
-    "",
-  ].join("\n"),
-}
 
 const run = promisify(execFile)
 
@@ -88,7 +70,7 @@ const git = (cwd: string, ...words: ReadonlyArray<string>) =>
   )
 
 /** `workspace` goes when the demo ends; `config` stays, because the transcript is in it. */
-const makePlace = Effect.gen(function* () {
+const makePlace = Effect.fnUntraced(function* (files: Stage["workspace"]) {
   const root = yield* attempt("make a directory", async () => realpath(await mkdtemp(join(tmpdir(), "troupe-demo-"))))
   const place = { root, workspace: join(root, "workspace"), config: join(root, "config") }
   yield* Effect.addFinalizer(() =>
@@ -101,20 +83,20 @@ const makePlace = Effect.gen(function* () {
   })
   yield* git(place.workspace, "init", "--quiet", "--template=")
   yield* git(place.workspace, "add", ".")
-  yield* git(place.workspace, "commit", "--quiet", "--message", "A sum that forgets its first number")
+  yield* git(place.workspace, "commit", "--quiet", "--message", "The state before the demo")
   return place
 })
 
 /** Runs the demo and answers the exit code. */
-export const runDemo = <E>(door: DemoDoor<E>, flags: Pick<Common, "color">) =>
+export const runDemo = <E1, E2>(door: DemoDoor<E1, E2>, flags: Pick<Common, "color">) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { stdio } = door
-      const place = yield* makePlace
+      const stage = yield* door.serve(demoPlaybook())
+      const place = yield* makePlace(stage.workspace)
       const look = { color: flags.color, live: stdio.outputIsTerminal, columns: stdio.columns, cwd: place.workspace }
       const screen = Screen.make(look)
       const say = (lines: ReadonlyArray<ViewLine>) => stdio.out.write(screen.lines(lines))
-      const server = yield* door.serve(demoPlaybook())
       yield* say([
         {
           tone: "warning",
@@ -122,20 +104,25 @@ export const runDemo = <E>(door: DemoDoor<E>, flags: Pick<Common, "color">) =>
         },
         { tone: "quiet", text: "Everything else is real: the session, its tools, the files, the test, the journal." },
         { tone: "quiet", text: `workspace  ${place.workspace}` },
-        { tone: "quiet", text: `model      ${server.url} (scripted)` },
+        { tone: "quiet", text: `model      ${stage.url} (scripted)` },
         { tone: "normal", text: "" },
         { tone: "normal", text: `› ${prompt}` },
         { tone: "normal", text: "" },
       ])
       const agents = yield* door.agentsAt(place.workspace, {
-        ANTHROPIC_BASE_URL: server.url,
+        ANTHROPIC_BASE_URL: stage.url,
         ANTHROPIC_API_KEY: "scripted",
         ANTHROPIC_AUTH_TOKEN: undefined,
         ANTHROPIC_MODEL: undefined,
         ANTHROPIC_CUSTOM_HEADERS: undefined,
         CLAUDE_CONFIG_DIR: place.config,
       })
-      const agent = yield* agents.open({ cwd: place.workspace, model: "sonnet", permissionMode: "bypassPermissions" })
+      const agent = yield* agents.open({
+        cwd: place.workspace,
+        model: "sonnet",
+        permissionMode: "bypassPermissions",
+        tools: Coding.coding,
+      })
       const stop = Effect.flatMap(stdio.signal, (signal) =>
         Effect.andThen(
           agent.interrupt(),
@@ -154,6 +141,10 @@ export const runDemo = <E>(door: DemoDoor<E>, flags: Pick<Common, "color">) =>
         { tone: "normal", text: "" },
         ...(diff === undefined || diff === "" ? [] : diffLines(diff)),
         { tone: "normal", text: "" },
+        {
+          tone: "quiet",
+          text: "cost       what a real model of that name would have charged; this one charges nothing",
+        },
         { tone: "quiet", text: `transcript ${agent.transcriptPath}` },
         { tone: "quiet", text: `journal    ${agent.journalPath}` },
         { tone: "quiet", text: `The workspace is removed; these two stay. To remove them: rm -r ${place.root}` },

@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { readFile, stat } from "node:fs/promises"
 import { resolve } from "node:path"
-import type { Agents, OpenOptions } from "../agents/Agents.ts"
+import type { Agents } from "../agents/Agents.ts"
+import * as Coding from "../tools/builtin/Coding.ts"
 import type { SessionArgs, Source } from "./Argv.ts"
 
 /** Whatever opens sessions. */
@@ -37,8 +38,9 @@ export const openSession = Effect.fnUntraced(function* (agents: Opener, args: Se
 
 const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string) {
   const addDirs = yield* Effect.forEach(args.addDirs, (dir) => directory(dir, cwd))
-  const options: OpenOptions = {
+  return {
     cwd,
+    tools: Coding.coding,
     model: args.model,
     fallbackModel: args.fallbackModel,
     permissionMode: args.permissionMode,
@@ -51,7 +53,6 @@ const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string)
     jsonSchema: args.jsonSchema,
     sessionId: args.which.sessionId,
   }
-  return options
 })
 
 const textOf = Effect.fnUntraced(function* (source: Source | undefined, flag: string, cwd: string) {

@@ -33,6 +33,8 @@ export interface Screen {
 }
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+/** How long a line may be that goes to a file or a pipe. */
+const fileColumns = 200
 const wipe = "\r\u001b[2K"
 
 interface Running {
@@ -60,11 +62,14 @@ export const make = (look: Look): Screen => {
     return before
   }
 
-  const put = (tone: Tone, text: string, indent = ""): string =>
-    `${indent}${paint(tone, truncate(text, Math.max(20, look.columns() - indent.length)))}\n`
+  /** What others wrote is cut to a line; what we have to say is said in full. */
+  const put = (tone: Tone, text: string, indent = ""): string => {
+    const width = look.live ? Math.max(20, look.columns()) : fileColumns
+    return `${indent}${paint(tone, truncate(text, width - indent.length))}\n`
+  }
 
-  const lines = (all: ReadonlyArray<ViewLine>, indent = ""): string =>
-    settle() + all.map(({ tone, text }) => put(tone, text, indent)).join("")
+  const lines = (all: ReadonlyArray<ViewLine>): string =>
+    settle() + all.map(({ tone, text }) => `${paint(tone, text)}\n`).join("")
 
   const notice = (tone: Tone, text: string): string => lines([{ tone, text: oneLine(text) }])
 

@@ -141,6 +141,7 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
                 timeout: access.timeoutMs,
                 headers: {
                   "content-type": "application/json",
+                  ...keyHeaders(access),
                   ...(allBetas.length > 0 && { "anthropic-beta": allBetas.join(",") }),
                   ...access.headers,
                   "x-client-request-id": request.requestId,
@@ -181,6 +182,10 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
     return { name: "anthropic", stream, whole, encode: (request) => Body.encode(request, true) }
   }),
 )
+
+/** The SDK sends keys as bearer tokens; gateways that stand in for the API look for them where the API documents them. */
+const keyHeaders = ({ credential }: Access) =>
+  "apiKey" in credential ? { "x-api-key": credential.apiKey, authorization: null } : {}
 
 /** Closing the scope closes the connection, whatever state it is in. */
 const abortable = Effect.acquireRelease(

@@ -109,9 +109,11 @@ const lenient = (yaml: Yaml, lines: ReadonlyArray<string>, strict: ReadonlyArray
     }
   }
   const parts = blocks(repaired).map((block) => read(yaml, block.lines, block.at + 2))
+  const ignored = parts.flatMap((part) => part.problems.map((problem) => noted(problem, "this key is ignored")))
   return {
     data: Object.assign({}, ...parts.map((part) => part.data)),
-    problems: parts.flatMap((part) => part.problems.map((problem) => noted(problem, "this key is ignored"))),
+    // Each key can be fine by itself and still not beside the others: written twice, for instance.
+    problems: ignored.length > 0 ? ignored : strict.map((problem) => noted(problem, "each key was read by itself")),
   }
 }
 

@@ -59,8 +59,7 @@ export const open: (
     let handle: AppendFile | undefined
 
     const append = (to: AppendFile, due: ReadonlyArray<Line>) => {
-      const fresh = due.filter((line) => present.lacks(line))
-      if (fresh.length === 0) return
+      const fresh = present.missing(due)
       let { parent } = present
       const text = fresh.map((line) => {
         const json = envelope.wrap(line, parent)
@@ -72,7 +71,7 @@ export const open: (
     }
 
     const add = Effect.fnUntraced(function* (due: ReadonlyArray<Line>) {
-      if (!due.some((line) => present.lacks(line))) return
+      if (present.missing(due).length === 0) return
       // Only now: a session in which nothing is said leaves no file.
       const to = handle ?? (yield* files.openAppend(path).pipe(Scope.provide(scope)))
       handle = to
@@ -98,7 +97,6 @@ export const open: (
 /** What the file already has. */
 class Present {
   private readonly uuids = new Set<string>()
-  private lastPrompt: unknown
   parent: string | undefined
   /** The last line was cut: the next one must begin on a line of its own. */
   openEnd: boolean
@@ -108,22 +106,21 @@ class Present {
     for (const line of parsed.lines) {
       if (line.uuid !== undefined) this.uuids.add(line.uuid)
       if (TranscriptFile.isChained(line)) this.parent = line.uuid
-      if (line.type === "last-prompt") this.lastPrompt = line.value["lastPrompt"]
     }
   }
 
-  lacks(line: Line): boolean {
-    return line.uuid === undefined ? line.fields["lastPrompt"] !== this.lastPrompt : !this.uuids.has(line.uuid)
+  /** A note cannot be told from an older one like it, so it goes with the lines it came with. */
+  missing(due: ReadonlyArray<Line>): ReadonlyArray<Line> {
+    const isNew = (line: Line) => line.uuid !== undefined && !this.uuids.has(line.uuid)
+    return due.some(isNew) ? due.filter((line) => line.uuid === undefined || isNew(line)) : []
   }
 
   add(lines: ReadonlyArray<Line>): void {
     this.openEnd = false
     for (const line of lines) {
-      if (line.uuid === undefined) this.lastPrompt = line.fields["lastPrompt"]
-      else {
-        this.uuids.add(line.uuid)
-        this.parent = line.uuid
-      }
+      if (line.uuid === undefined) continue
+      this.uuids.add(line.uuid)
+      this.parent = line.uuid
     }
   }
 }

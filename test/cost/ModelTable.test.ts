@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { knownModels } from "../../src/cost/KnownModels.ts"
 import * as ModelTable from "../../src/cost/ModelTable.ts"
 import { Host } from "../../src/platform/Host.ts"
@@ -28,7 +29,7 @@ describe("ModelTable", () => {
   })
 
   it("suggests the nearest name for one it does not know, but only a near one", () => {
-    assert.deepInclude(resolve("claude-opus-55"), { known: false, suggestion: "claude-opus-5" })
+    assert.deepInclude(resolve("claude-opus-55"), { known: false, suggestion: "claude-opus-5-5" })
     assert.strictEqual(resolve("sonet").suggestion, "sonnet")
     assert.isUndefined(resolve("llama-70b-instruct-quantized").suggestion)
     assert.deepStrictEqual(resolve("llama").spec.prices, [])
@@ -68,8 +69,9 @@ describe("ModelTable", () => {
     Effect.gen(function* () {
       assert.strictEqual((yield* ModelTable.ModelTable).defaultModel, "haiku")
     }).pipe(
-      Effect.provide(ModelTable.ModelTable.layer()),
-      Effect.provide(Host.layerTest({ env: { ANTHROPIC_MODEL: "haiku" } })),
+      Effect.provide(
+        Layer.provide(ModelTable.ModelTable.layer(), Host.layerTest({ env: { ANTHROPIC_MODEL: "haiku" } })),
+      ),
     ),
   )
 })

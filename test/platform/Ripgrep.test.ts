@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as fs from "node:fs"
@@ -12,6 +12,7 @@ import { Ripgrep } from "../../src/platform/Ripgrep.ts"
 
 const temp = fs.mkdtempSync(path.join(os.tmpdir(), "troupe-ripgrep-"))
 fs.writeFileSync(path.join(temp, "a.txt"), "one\ntwo\n")
+afterAll(() => fs.rmSync(temp, { recursive: true, force: true }))
 
 const host = Host.layerTest({ env: { PATH: "/nowhere" }, cwd: temp })
 const real = NodeRipgrep.layer.pipe(Layer.provide(Layer.merge(NodeProcess.layer, host)))
@@ -85,6 +86,30 @@ describe("Ripgrep", () => {
           Layer.provide(
             Layer.merge(
               Process.layerScripted(() => Effect.succeed({ timedOut: true, exitCode: 143 })),
+              Host.layerTest(),
+            ),
+          ),
+        ),
+      ),
+    ),
+  )
+
+  it.effect("keeps only whole lines from before the cut when there were too many", () =>
+    Effect.gen(function* () {
+      const ripgrep = yield* Ripgrep
+      const found = yield* ripgrep.run(["x"], temp)
+      assert.isTrue(found.truncated)
+      assert.isTrue(found.lines.every((line) => line === "漢".repeat(99)))
+      assert.isAbove(found.lines.length, 10_000)
+    }).pipe(
+      Effect.provide(
+        Ripgrep.layerAt("rg").pipe(
+          Layer.provide(
+            Layer.merge(
+              Process.layerScripted(() => {
+                const half = `${"漢".repeat(99)}\n`.repeat(28_000)
+                return Effect.succeed({ stdout: `${half}\n[... 9 bytes omitted ...]\n${half}`, truncated: true })
+              }),
               Host.layerTest(),
             ),
           ),

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { decode, encode, type Encoding, lineEndingOf, NotText, plain } from "../../src/platform/Text.ts"
+import { decode, encode, type Encoding, lineEndingOf, type NotText, plain } from "../../src/platform/Text.ts"
 
 const bytes = (...values: ReadonlyArray<number>) => Uint8Array.from(values)
 const read = (data: Uint8Array) => Result.getOrThrow(decode("/f", data))

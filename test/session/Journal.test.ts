@@ -67,7 +67,8 @@ describe("Journal", () => {
   it.effect("has the bytes in the file when append returns, without waiting for anything", () =>
     Effect.gen(function* () {
       const journal = yield* Journal.open(session)
-      Effect.runSync(journal.append("main", started()))
+      const services = yield* Effect.context()
+      Effect.runSyncWith(services)(journal.append("main", started()))
       assert.include(new TextDecoder().decode(yield* bytesOf), '"kind":"SessionStarted"')
     }).pipe(Effect.provide(memory)),
   )
@@ -113,10 +114,11 @@ describe("Journal", () => {
 
   it.effect("loses at most one record to a flipped byte anywhere, says so, and is sound the next time", () =>
     Effect.gen(function* () {
-      yield* record(small)
+      yield* record(small.slice(0, 5))
       const whole = yield* bytesOf
       const expected = (yield* reopen).records
       for (let at = 0; at < whole.length; at++) {
+        // The last one makes a line end of it, the middle one no UTF-8.
         for (const mask of [0x01, 0x80, whole[at]! ^ 10]) {
           if (mask === 0) continue
           const flipped = whole.slice()

@@ -2,13 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { explain, list, pathOf, render } from "../../src/settings/Explain.ts"
-import { canonical, get, type JsonObject, mergeAll } from "../../src/settings/Merge.ts"
+import { canonical, get, mergeAll } from "../../src/settings/Merge.ts"
 import { parse } from "../../src/settings/SettingsFile.ts"
 import type { SettingsLayer, SourceKind } from "../../src/settings/SettingsLayer.ts"
 
-const file = (kind: SourceKind, name: string, text: string, withheld: JsonObject = {}): SettingsLayer => {
+const file = (kind: SourceKind, name: string, text: string): SettingsLayer => {
   const { locate, value } = Result.getOrThrow(parse(text))
-  return { source: { kind, name }, value, withheld, locate }
+  return { source: { kind, name }, value, withheld: {}, locate }
 }
 
 const variable: SettingsLayer = {
@@ -47,9 +47,8 @@ describe("explain", () => {
   })
 
   it("shows what waits for trust", () => {
-    const held = [...layers, file("local", "/l.json", '{"apiKeyHelper": "x"}', { apiKeyHelper: "x" })].map((layer) =>
-      layer.source.kind === "local" ? { ...layer, value: {} } : layer,
-    )
+    const local = file("local", "/l.json", '{"apiKeyHelper": "x"}')
+    const held = [...layers, { ...local, value: {}, withheld: local.value }]
     const explanation = explain(held, "apiKeyHelper")
     assert.isUndefined(explanation.value)
     assert.deepStrictEqual(

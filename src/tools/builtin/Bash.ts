@@ -119,7 +119,7 @@ const follow = Effect.fnUntraced(function* (start: string, cwdFile: string) {
   const noted = yield* fs.readFileString(cwdFile).pipe(Effect.orElseSucceed(() => ""))
   yield* Effect.ignore(fs.remove(cwdFile))
   const last = noted.replace(/\n$/, "")
-  if (last === "" || last === start || true) return undefined
+  if (last === "" || last === start || (yield* workspace.enter(last))) return undefined
   return `[${last} is outside the workspace; the next command starts in ${workspace.cwd()} again.]`
 })
 

@@ -1,0 +1,135 @@
+/** Owns the wiring of each command to the runtime. What a command does not need is not loaded. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as References from "effect/References"
+import { Agents } from "../agents/Agents.ts"
+import { ModelTable } from "../cost/ModelTable.ts"
+import { TroupeNode } from "../node/index.ts"
+import { Host, make as makeHost } from "../platform/Host.ts"
+import * as Runtime from "../Runtime.ts"
+import { Settings, type SettingsOptions } from "../settings/Settings.ts"
+import { render } from "../settings/SettingsLayer.ts"
+import type { Common, Job, SessionArgs } from "./Argv.ts"
+import { version } from "./PackageRoot.ts"
+import { signalCodes, type Stdio } from "./Stdio.ts"
+
+type JobOf<Tag extends Job["_tag"]> = Extract<Job, { readonly _tag: Tag }>
+
+/** Does what the command line asks for and answers the exit code. */
+export const run = (job: Job, stdio: Stdio) => Effect.provide(dispatch(job, stdio), logging(stdio, job.debug))
+
+const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio) {
+  switch (job._tag) {
+    case "Session":
+      return yield* session(job, stdio)
+    case "ConfigExplain":
+      return yield* configExplain(job, stdio)
+    case "ConfigList":
+      return yield* configList(job, stdio)
+    case "ModelServe":
+      return yield* modelServe(job, stdio)
+    case "Demo":
+      return yield* demo(job, stdio)
+  }
+})
+
+const settingsOptions = (flags: Common): SettingsOptions => ({
+  ...(flags.settings !== undefined && { settings: flags.settings }),
+  ...(flags.settingSources !== undefined && { sources: flags.settingSources }),
+})
+
+/** Stdout belongs to the answer, so logs go to stderr: warnings, and everything when debugging. */
+const logging = ({ err }: Stdio, debug: boolean) =>
+  Layer.mergeAll(
+    Logger.layer([
+      Logger.make(({ logLevel, message }) => {
+        const parts = Array.isArray(message) ? message : [message]
+        const text = parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" ")
+        Effect.runFork(Effect.ignore(err.write(`troupe: ${logLevel.toLowerCase()}: ${text}\n`)))
+      }),
+    ]),
+    Layer.succeed(References.MinimumLogLevel, debug ? "Debug" : "Warn"),
+  )
+
+const session = (args: SessionArgs, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const { resolve } = yield* ModelTable
+    const { cwd, env } = yield* Host
+    const { current } = yield* Settings
+    for (const diagnostic of (yield* current).fresh) {
+      yield* Effect.ignore(stdio.err.write(`troupe: ${diagnostic.severity}: ${render(diagnostic)}\n`))
+    }
+    if (args.print) {
+      const { runPrint } = yield* Effect.promise(() => import("./RunPrint.ts"))
+      const source = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"].find((name) => env(name) !== undefined)
+      const limitsOf = (model: string) => {
+        const { known, spec } = resolve(model)
+        return known ? spec : undefined
+      }
+      return yield* runPrint({ agents, stdio, cwd, version: version(), apiKeySource: source ?? "none", limitsOf }, args)
+    }
+    const { runInteractive } = yield* Effect.promise(() => import("./RunInteractive.ts"))
+    const LineReader = yield* Effect.promise(() => import("./LineReader.ts"))
+    const reader = LineReader.make(process.stdin, process.stdout)
+    return yield* runInteractive({ agents, stdio, reader, cwd, version: version() }, args)
+  }).pipe(Effect.provide(Runtime.layer({ settings: settingsOptions(args) }).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const withSettings = (flags: Common) => Settings.layer(settingsOptions(flags)).pipe(Layer.provide(TroupeNode.layer))
+
+const configExplain = (job: JobOf<"ConfigExplain">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const { explained } = yield* Effect.promise(() => import("./ConfigView.ts"))
+    const found = job.key === undefined ? yield* settings.list : [yield* settings.explain(job.key)]
+    yield* stdio.out.write(explained(found, job.json, job.key !== undefined))
+    return 0
+  }).pipe(Effect.provide(withSettings(job)))
+
+const configList = (job: JobOf<"ConfigList">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { current } = yield* Settings
+    const { listed } = yield* Effect.promise(() => import("./ConfigView.ts"))
+    yield* stdio.out.write(listed(yield* current, job.json))
+    return 0
+  }).pipe(Effect.provide(withSettings(job)))
+
+const serving = Effect.fnUntraced(function* (file: string, port: number) {
+  const Playbook = yield* Effect.promise(() => import("../testing/Playbook.ts"))
+  const { ScriptedServer } = yield* Effect.promise(() => import("../testing/ScriptedServer.ts"))
+  const playbook = yield* Effect.provide(Playbook.load(file), TroupeNode.layer)
+  const { url } = yield* ScriptedServer.serve({ playbook, port, record: false })
+  return { url, workspace: playbook.workspace ?? {}, name: playbook.name ?? file }
+})
+
+const modelServe = (job: JobOf<"ModelServe">, stdio: Stdio) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { url, name } = yield* serving(job.playbook, job.port)
+      yield* stdio.out.write(
+        `A scripted model, not a real one, plays "${name}" at ${url}\n` +
+          `  ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=scripted troupe -p "…"\n` +
+          "Ctrl-C ends it.\n",
+      )
+      return signalCodes[yield* stdio.signal]
+    }),
+  )
+
+const demo = (job: JobOf<"Demo">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { runDemo } = yield* Effect.promise(() => import("./Demo.ts"))
+    const serve = (playbook: string) => serving(playbook, 0)
+    const agentsAt = Effect.fnUntraced(function* (cwd: string, env: Readonly<Record<string, string | undefined>>) {
+      const { allEnv, home, tmpDir, platform, pid, isInteractive } = yield* Host
+      const host = makeHost({ cwd, home, tmpDir, platform, pid, isInteractive, env: { ...allEnv, ...env } })
+      const built = yield* Runtime.layer({ settings: "none" }).pipe(
+        Layer.provide(Layer.succeed(Host, host)),
+        Layer.provide(TroupeNode.layer),
+        Layer.build,
+      )
+      return Context.get(built, Agents)
+    }, Effect.provide(TroupeNode.layer))
+    return yield* runDemo({ stdio, serve, agentsAt }, job)
+  })

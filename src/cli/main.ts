@@ -1,0 +1,34 @@
+/** Owns the start and the end of the `troupe` process. Help and mistakes are answered before anything large is loaded. */
+import process from "node:process"
+import { parse, type Job } from "./Argv.ts"
+import { version } from "./PackageRoot.ts"
+
+const main = (): void => {
+  const { stdin, stdout, stderr, env, argv } = process
+  const parsed = parse(argv.slice(2), {
+    version: version(),
+    stdinIsTerminal: stdin.isTTY === true,
+    stdoutIsTerminal: stdout.isTTY === true,
+    columns: stdout.columns,
+    noColor: (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb" || !stdout.isTTY,
+  })
+  switch (parsed._tag) {
+    case "Show":
+      stdout.on("error", () => {})
+      stdout.write(parsed.text)
+      return
+    case "Wrong":
+      stderr.write(parsed.text)
+      process.exitCode = 2
+      return
+    case "Do":
+      void start(parsed.job)
+  }
+}
+
+const start = async (job: Job): Promise<void> => {
+  const { execute } = await import("./Execute.ts")
+  await execute(job)
+}
+
+main()

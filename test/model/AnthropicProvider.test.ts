@@ -1,0 +1,305 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import * as AnthropicProvider from "../../src/model/AnthropicProvider.ts"
+import { Provider, type ProviderRequest } from "../../src/model/Provider.ts"
+import { Host } from "../../src/platform/Host.ts"
+import * as NodeHttpFetch from "../../src/platform/NodeHttpFetch.ts"
+import type { StreamEvent } from "../../src/protocol/StreamEvent.ts"
+import * as Fake from "./ScriptedProvider.ts"
+
+interface Seen {
+  readonly url: string
+  readonly headers: IncomingMessage["headers"]
+  readonly body: string
+}
+
+type Handler = (response: ServerResponse, request: IncomingMessage) => void
+
+/** A server that answers each request with the next handler, and remembers what it was asked. */
+const serve = (...handlers: ReadonlyArray<Handler>) =>
+  Effect.acquireRelease(
+    Effect.callback<{ url: string; seen: Array<Seen>; sockets: Set<unknown>; close: () => void }>((resume) => {
+      const seen: Array<Seen> = []
+      const sockets = new Set<unknown>()
+      const server = createServer((request, response) => {
+        const chunks: Array<Buffer> = []
+        request.on("data", (chunk: Buffer) => chunks.push(chunk))
+        request.on("end", () => {
+          seen.push({ url: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks).toString() })
+          handlers[Math.min(seen.length, handlers.length) - 1]?.(response, request)
+        })
+      })
+      server.on("connection", (socket) => sockets.add(socket))
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        const close = () => {
+          server.closeAllConnections()
+          server.close()
+        }
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, seen, sockets, close }))
+      })
+    }),
+    (server) => Effect.sync(server.close),
+  )
+
+const layer = (env: Record<string, string>) =>
+  Layer.provide(AnthropicProvider.layer, [Host.layerTest({ env }), NodeHttpFetch.layer])
+
+const at = (url: string, env: Record<string, string> = {}) =>
+  layer({ ANTHROPIC_API_KEY: "key-1", ANTHROPIC_BASE_URL: url, ...env })
+
+const request: ProviderRequest = {
+  requestId: "req-1",
+  model: "claude-opus-5-5",
+  maxTokens: 100,
+  system: [],
+  tools: [],
+  messages: [{ role: "user", content: "Hello" }],
+}
+
+const sse = (events: ReadonlyArray<StreamEvent>) =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("")
+
+const reply = [Fake.start(), { type: "ping" } as const, ...Fake.textBlock(0, "Grüße 🙂 你好"), ...Fake.end()]
+
+const streams =
+  (body: string, ...rest: ReadonlyArray<string>): Handler =>
+  (response) => {
+    response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" })
+    response.end([body, ...rest].join(""))
+  }
+
+const refuses =
+  (status: number, error: { type: string; message: string } | string, headers: Record<string, string> = {}): Handler =>
+  (response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers })
+    response.end(typeof error === "string" ? error : JSON.stringify({ type: "error", error, request_id: "req_s" }))
+  }
+
+const events = Effect.flatMap(Provider, (provider) =>
+  Effect.map(Stream.runCollect(provider.stream(request)), (all) => Array.from(all)),
+)
+const failure = Effect.flip(events)
+
+describe("AnthropicProvider", () => {
+  it.live("sends the request with its key, id and headers, and gives the raw events, pings included", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(streams(sse(reply)))
+      const got = yield* Effect.provide(
+        events,
+        at(server.url, { ANTHROPIC_CUSTOM_HEADERS: "X-Team: blue\nX-Other: a: b", ANTHROPIC_BETAS: "one, two" }),
+      )
+      assert.deepStrictEqual(got, reply as unknown)
+      const [seen] = server.seen
+      assert.strictEqual(seen?.url, "/v1/messages")
+      assert.deepInclude(seen?.headers, {
+        "x-api-key": "key-1",
+        "x-client-request-id": "req-1",
+        "content-type": "application/json",
+        "anthropic-beta": "one,two",
+        "x-team": "blue",
+        "x-other": "a: b",
+      })
+      assert.isString(seen?.headers["anthropic-version"])
+      assert.isUndefined(seen?.headers.authorization)
+      const provider = yield* Effect.provide(Provider, at(server.url))
+      assert.strictEqual(seen?.body, provider.encode(request))
+    }),
+  )
+
+  it.live("prefers a token to a key", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(streams(sse(reply)))
+      yield* Effect.provide(events, at(server.url, { ANTHROPIC_AUTH_TOKEN: "token-1" }))
+      assert.strictEqual(server.seen[0]?.headers.authorization, "Bearer token-1")
+      assert.isUndefined(server.seen[0]?.headers["x-api-key"])
+    }),
+  )
+
+  it.live("does not mind frames that are cut anywhere, inside characters too", () =>
+    Effect.gen(function* () {
+      const bytes = Buffer.from(sse(reply))
+      const server = yield* serve((response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" })
+        let at = 0
+        const next = () => {
+          if (at >= bytes.length) return void response.end()
+          response.write(bytes.subarray(at, (at += 7)), () => setImmediate(next))
+        }
+        next()
+      })
+      assert.deepStrictEqual(yield* Effect.provide(events, at(server.url)), reply as unknown)
+    }),
+  )
+
+  it.live("uses its connection again", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(streams(sse(reply)))
+      yield* Effect.provide(Effect.repeat(events, { times: 4 }), at(server.url))
+      assert.strictEqual(server.seen.length, 5)
+      assert.strictEqual(server.sockets.size, 1)
+    }),
+  )
+
+  it.live("tries again by itself when the server closed an idle connection under it", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(streams(sse(reply)), (response) => response.socket?.destroy(), streams(sse(reply)))
+      const got = yield* Effect.provide(Effect.andThen(events, events), at(server.url))
+      assert.strictEqual(got.length, reply.length)
+      assert.strictEqual(server.seen.length, 3)
+    }),
+  )
+
+  it.live("closes the connection when its consumer goes away, before and during the answer", () =>
+    Effect.gen(function* () {
+      for (const begin of [true, false]) {
+        const asked = yield* Deferred.make<void>()
+        const closed = yield* Deferred.make<void>()
+        const server = yield* serve((response, request) => {
+          request.socket.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
+          if (begin) {
+            response.writeHead(200, { "content-type": "text/event-stream" })
+            response.write(sse([Fake.start()]), () => Deferred.doneUnsafe(asked, Effect.void))
+          } else Deferred.doneUnsafe(asked, Effect.void)
+        })
+        const fiber = yield* Effect.forkChild(Effect.provide(events, at(server.url)), { startImmediately: true })
+        yield* Deferred.await(asked)
+        yield* Fiber.interrupt(fiber)
+        yield* Deferred.await(closed)
+      }
+    }),
+  )
+
+  it.live("closes the connection when enough was taken", () =>
+    Effect.gen(function* () {
+      const closed = yield* Deferred.make<void>()
+      const server = yield* serve((response, request) => {
+        request.socket.on("close", () => Deferred.doneUnsafe(closed, Effect.void))
+        response.writeHead(200, { "content-type": "text/event-stream" })
+        response.write(sse(reply.slice(0, 3)))
+      })
+      // The connection belongs to the stream, not to the service: it closes while the service lives on.
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          yield* Stream.runDrain(Stream.take((yield* Provider).stream(request), 1))
+          yield* Deferred.await(closed)
+        }),
+        at(server.url),
+      )
+    }),
+  )
+
+  it.live("says that a connection was lost in the middle, or before any answer", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(
+        (response) => {
+          response.writeHead(200, { "content-type": "text/event-stream" })
+          response.write(sse(reply.slice(0, 3)), () => setImmediate(() => response.socket?.destroy()))
+        },
+        (response) => response.socket?.destroy(),
+      )
+      const { error, got } = yield* Effect.gen(function* () {
+        const got: Array<StreamEvent> = []
+        const error = yield* Effect.flip(
+          Stream.runForEach((yield* Provider).stream(request), (event) => Effect.sync(() => got.push(event))),
+        )
+        return { error, got }
+      }).pipe(Effect.provide(at(server.url)))
+      assert.deepInclude(error, { reason: "connection_lost", retryable: true })
+      assert.strictEqual(got.length, 3)
+      assert.deepInclude(yield* Effect.provide(failure, at(server.url)), { reason: "connection_lost", retryable: true })
+    }),
+  )
+
+  it.live("recognises an answer that is no event stream, and unreadable events", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(
+        (response) => {
+          response.writeHead(200, { "content-type": "text/html" })
+          response.end("<html>")
+        },
+        streams(sse(reply.slice(0, 2)), "event: content_block_delta\ndata: {oops\n\n"),
+        streams(sse([Fake.start(), { type: "error", error: { type: "overloaded_error", message: "Busy" } }])),
+        streams('event: message_hum\ndata: {"type":"message_hum"}\n\n', ": a comment\n\n", sse(reply)),
+      )
+      const provided = at(server.url)
+      assert.deepInclude(yield* Effect.provide(failure, provided), { reason: "not_an_event_stream", retryable: true })
+      assert.strictEqual((yield* Effect.provide(failure, provided)).reason, "malformed_stream")
+      assert.strictEqual((yield* Effect.provide(failure, provided)).reason, "overloaded")
+      assert.strictEqual((yield* Effect.provide(events, provided)).length, reply.length)
+    }),
+  )
+
+  it.live("makes reasons of refusals, with the time to wait", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(
+        refuses(529, { type: "overloaded_error", message: "Busy" }, { "request-id": "req_9" }),
+        refuses(429, { type: "rate_limit_error", message: "Slow down" }, { "retry-after": "7" }),
+        refuses(401, { type: "authentication_error", message: "invalid x-api-key" }),
+        refuses(404, { type: "not_found_error", message: "model: claude-opus-9" }),
+        refuses(404, "<html>nothing here</html>"),
+        refuses(400, { type: "invalid_request_error", message: "prompt is too long: 9 tokens > 8 maximum" }),
+      )
+      const provided = at(server.url)
+      const next = Effect.provide(failure, provided)
+      assert.deepInclude(yield* next, { reason: "overloaded", status: 529, serviceRequestId: "req_9" })
+      assert.deepInclude(yield* next, { reason: "rate_limited", status: 429, retryAfterMs: 7_000, retryable: true })
+      const key = yield* next
+      assert.strictEqual(key.reason, "unauthenticated")
+      assert.include(key.message, "ANTHROPIC_API_KEY")
+      assert.strictEqual((yield* next).reason, "model_not_found")
+      const lost = yield* next
+      assert.strictEqual(lost.reason, "not_found")
+      assert.include(lost.message, `${server.url} a Messages API? Check ANTHROPIC_BASE_URL`)
+      assert.strictEqual((yield* next).reason, "prompt_too_long")
+    }),
+  )
+
+  it.live("names the fix when nothing can be reached or nothing is set", () =>
+    Effect.gen(function* () {
+      const server = yield* serve()
+      server.close()
+      const refused = yield* Effect.provide(failure, at(server.url))
+      assert.deepInclude(refused, { reason: "connection_failed", retryable: true })
+      assert.include(refused.message, `Nothing accepts connections at ${server.url}`)
+      const nowhere = yield* Effect.provide(failure, at("http://no-such-host.invalid"))
+      assert.strictEqual(nowhere.reason, "connection_failed")
+      assert.include(nowhere.message, "ANTHROPIC_BASE_URL")
+      const keyless = yield* Effect.provide(failure, layer({}))
+      assert.deepInclude(keyless, { reason: "unauthenticated", retryable: false })
+      assert.include(keyless.message, "Set ANTHROPIC_API_KEY")
+      const wrong = yield* Effect.provide(failure, at("localhost:8080"))
+      assert.deepInclude(wrong, { reason: "misconfigured", retryable: false })
+      const header = yield* Effect.provide(failure, at(server.url, { ANTHROPIC_CUSTOM_HEADERS: "no colon" }))
+      assert.include(header.message, "ANTHROPIC_CUSTOM_HEADERS")
+    }),
+  )
+
+  it.live("gets a reply in one piece", () =>
+    Effect.gen(function* () {
+      const whole = {
+        type: "message",
+        role: "assistant",
+        id: "m",
+        model: "x",
+        content: [{ type: "text", text: "Hi" }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 1, output_tokens: 2 },
+      }
+      const server = yield* serve(refuses(200, JSON.stringify(whole)), refuses(200, "<html>"))
+      const provided = at(server.url)
+      const ask = Effect.flatMap(Provider, (provider) => provider.whole(request))
+      const got = yield* Effect.provide(ask, provided)
+      assert.deepInclude(got, { id: "m", stop_reason: "end_turn" })
+      assert.include(server.seen[0]?.body, '"stream":false')
+      const page = yield* Effect.provide(Effect.flip(ask), provided)
+      assert.deepInclude(page, { reason: "not_found", retryable: false })
+    }),
+  )
+})
