@@ -14,11 +14,12 @@ import { promisify } from "node:util"
 import * as Terminal from "../protocol/Terminal.ts"
 import * as Coding from "../tools/builtin/Coding.ts"
 import type { Common } from "./Argv.ts"
+import * as Display from "./Display.ts"
 import type { Opener } from "./OpenSession.ts"
 import { demoPlaybook } from "./PackageRoot.ts"
 import * as Screen from "./Screen.ts"
 import { signalCodes, type Stdio } from "./Stdio.ts"
-import { diffLines, type ViewLine } from "./ToolView.ts"
+import { diffLines } from "./ToolView.ts"
 
 export interface Stage {
   readonly url: string
@@ -95,9 +96,8 @@ export const runDemo = <E1, E2>(door: DemoDoor<E1, E2>, flags: Pick<Common, "col
       const stage = yield* door.serve(demoPlaybook())
       const place = yield* makePlace(stage.workspace)
       const look = { color: flags.color, live: stdio.outputIsTerminal, columns: stdio.columns, cwd: place.workspace }
-      const screen = Screen.make(look)
-      const say = (lines: ReadonlyArray<ViewLine>) => stdio.out.write(screen.lines(lines))
-      yield* say([
+      const display = yield* Display.make(Screen.make(look), stdio.out)
+      yield* display.lines([
         {
           tone: "warning",
           text: "This is a demonstration: the model is scripted. It plays a playbook over HTTP on this machine.",
@@ -131,13 +131,14 @@ export const runDemo = <E1, E2>(door: DemoDoor<E1, E2>, flags: Pick<Common, "col
       )
       yield* Effect.forkScoped(stop)
       let exitCode = 1
-      yield* Stream.runForEach(agent.prompt(prompt), (event) => {
-        if (event._tag === "TurnEnded") exitCode = Terminal.exitCode(event.terminal)
-        const seen = screen.show(event)
-        return seen === "" ? Effect.void : stdio.out.write(seen)
-      })
+      yield* display.spinning(
+        Stream.runForEach(agent.prompt(prompt), (event) => {
+          if (event._tag === "TurnEnded") exitCode = Terminal.exitCode(event.terminal)
+          return display.show(event)
+        }),
+      )
       const diff = yield* git(place.workspace, "diff", "--no-color", "--no-ext-diff")
-      yield* say([
+      yield* display.lines([
         { tone: "normal", text: "" },
         ...(diff === undefined || diff === "" ? [] : diffLines(diff)),
         { tone: "normal", text: "" },

@@ -5,8 +5,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Schedule from "effect/Schedule"
-import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
 import * as Budget from "../kernel/Budget.ts"
@@ -14,6 +12,7 @@ import { Person } from "../permissions/Permissions.ts"
 import { parse as parseMode } from "../protocol/PermissionMode.ts"
 import type { SessionArgs } from "./Argv.ts"
 import * as Ask from "./Ask.ts"
+import * as Display from "./Display.ts"
 import { readPrompt, type LineReader } from "./LineReader.ts"
 import { openSession, type Opener } from "./OpenSession.ts"
 import { nearest, permissionModes } from "./Program.ts"
@@ -29,26 +28,16 @@ export interface InteractiveDoor {
   readonly version: string
 }
 
-const frameEvery = "100 millis"
-
-/** The screen with one writer at a time. */
-interface Display {
-  readonly screen: Screen.Screen
-  readonly write: (text: string) => Effect.Effect<void>
-  readonly say: (tone: Tone, text: string) => Effect.Effect<void>
-  readonly alone: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
-}
-
 /** Runs until the person leaves, and answers the exit code. */
 export const runInteractive = Effect.fn("Cli.interactive")(function* (door: InteractiveDoor, args: SessionArgs) {
-  const display = yield* makeDisplay(door, args)
+  const look = { color: args.color, live: true, columns: door.stdio.columns, cwd: door.cwd, verbose: args.verbose }
+  const display = yield* Display.make(Screen.make(look), door.stdio.out)
   let opened: Agent | undefined
   const interrupt = Effect.suspend(() => (opened === undefined ? Effect.void : Effect.asVoid(opened.interrupt())))
   const asked = Ask.person({
     reader: door.reader,
     alone: display.alone,
-    // The question holds the screen already.
-    show: (lines) => raw(door.stdio, display.screen.lines(lines)),
+    show: display.within,
     interrupt,
   })
   const session = Effect.gen(function* () {
@@ -65,23 +54,7 @@ export const runInteractive = Effect.fn("Cli.interactive")(function* (door: Inte
   )
 })
 
-/** A terminal that is gone shows nothing; the session ends by its signal. */
-const raw = (stdio: Stdio, text: string) => (text === "" ? Effect.void : Effect.ignore(stdio.out.write(text)))
-
-const makeDisplay = Effect.fnUntraced(function* ({ stdio, cwd }: InteractiveDoor, args: SessionArgs) {
-  const lock = yield* Semaphore.make(1)
-  const screen = Screen.make({ color: args.color, live: true, columns: stdio.columns, cwd, verbose: args.verbose })
-  const write = (text: string) => lock.withPermits(1)(raw(stdio, text))
-  const display: Display = {
-    screen,
-    write,
-    say: (tone, text) => Effect.suspend(() => write(screen.lines([{ tone, text }]))),
-    alone: (effect) => lock.withPermits(1)(effect),
-  }
-  return display
-})
-
-const greet = Effect.fnUntraced(function* (display: Display, agent: Agent, door: InteractiveDoor) {
+const greet = Effect.fnUntraced(function* (display: Display.Display, agent: Agent, door: InteractiveDoor) {
   const { model, permissionMode } = yield* agent.controls
   yield* display.say("quiet", `troupe ${door.version} · ${model} · permissions: ${permissionMode} · ${agent.cwd}`)
   for (const problem of agent.problems) yield* display.say("warning", problem)
@@ -89,7 +62,7 @@ const greet = Effect.fnUntraced(function* (display: Display, agent: Agent, door:
 
 const converse = Effect.fnUntraced(function* (
   door: InteractiveDoor,
-  display: Display,
+  display: Display.Display,
   agent: Agent,
   first: string | undefined,
 ) {
@@ -101,7 +74,7 @@ const converse = Effect.fnUntraced(function* (
       if (signal !== undefined && signal !== "SIGINT") return signalCodes[signal]
       prompt = undefined
     }
-    yield* display.write(display.screen.settle())
+    yield* display.settle
     const read = yield* readPrompt(door.reader, "› ", "… ")
     if (read._tag === "End") return 0
     if (read._tag === "Interrupt") {
@@ -119,12 +92,17 @@ const converse = Effect.fnUntraced(function* (
     const done = text.startsWith("/") ? yield* command(text, agent) : undefined
     if (done === "leave") return 0
     if (done === undefined) prompt = read.text
-    else yield* display.write(display.screen.lines(done))
+    else yield* display.lines(done)
   }
 })
 
 /** One turn on the screen; answers the signal that ended it, if one did. */
-const turn = Effect.fnUntraced(function* (door: InteractiveDoor, display: Display, agent: Agent, prompt: string) {
+const turn = Effect.fnUntraced(function* (
+  door: InteractiveDoor,
+  display: Display.Display,
+  agent: Agent,
+  prompt: string,
+) {
   let ended: Signal | undefined
   const { signal, quit } = door.stdio
   const guard = Effect.gen(function* () {
@@ -133,13 +111,10 @@ const turn = Effect.fnUntraced(function* (door: InteractiveDoor, display: Displa
     yield* display.say("warning", "Interrupting … (Ctrl-C again leaves at once)")
     yield* quit(signalCodes[yield* signal])
   })
-  // Evaluated inside the lock's turn: a picture made before an event was written would wipe that event's line.
-  const picture = display.alone(Effect.suspend(() => raw(door.stdio, display.screen.tick())))
-  const spinner = yield* Effect.forkChild(Effect.repeat(picture, Schedule.spaced(frameEvery)))
   const guarding = yield* Effect.forkChild(guard, { startImmediately: true })
-  yield* agent.prompt(prompt).pipe(
-    Stream.runForEach((event) => display.alone(Effect.suspend(() => raw(door.stdio, display.screen.show(event))))),
-    Effect.ensuring(Effect.andThen(Fiber.interrupt(spinner), Fiber.interrupt(guarding))),
+  yield* Stream.runForEach(agent.prompt(prompt), display.show).pipe(
+    display.spinning,
+    Effect.ensuring(Fiber.interrupt(guarding)),
   )
   return ended
 })

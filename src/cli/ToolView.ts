@@ -106,7 +106,9 @@ export const outcome = (event: EventOf<"ToolEnded">, input: unknown): ReadonlyAr
     case "unknown":
       return [{ tone: "warning", text: "unknown: a crash hid what came of it; it is not repeated" }]
     case "failed":
-      return firstLines(all, "bad")
+      return event.tool === "Bash"
+        ? [...firstLines(all.slice(0, 1), "bad"), ...lastLines(all.slice(1))]
+        : firstLines(all, "bad")
     case "completed": {
       const patch = patchOf(input, event.structured)
       if (patch.length > 0) return capped(patchLines(patch), most.patch)

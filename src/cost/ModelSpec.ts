@@ -99,4 +99,7 @@ export const unknown = (id: string): ModelSpec => ({
 })
 
 /** The spec with what a person said about it on top. */
-export const merge = (spec: ModelSpec, { basedOn: _, ...said }: Override): ModelSpec => ({ ...spec, ...said })
+export const merge = (spec: ModelSpec, override: Override): ModelSpec => {
+  const { basedOn: _, ...said } = override
+  return { ...spec, ...said }
+}

@@ -8,8 +8,8 @@ import type { Message } from "../protocol/Message.ts"
 import { textOf } from "./MessageText.ts"
 import type { ToolSchema } from "./Provider.ts"
 
-/** Tokenizers differ by a third between model generations, and guesses by as much between kinds of text. */
-const margin = 1.6
+/** Tokenizers differ by a third between model generations, on top of what the estimate allows for. */
+const margin = 1.35
 const perMessage = 8
 /** What the service adds by itself to a request with tools. */
 const overhead = 800

@@ -25,8 +25,8 @@ export const make = (governor: CostGovernor["Service"]) => {
   const measure = Effect.suspend(() =>
     bound === undefined
       ? Effect.map(
-          Effect.promise(() => import("tokenx")),
-          ({ estimateTokenCount }) => (bound = InputBound.make((text) => estimateTokenCount(text))),
+          Effect.promise(() => import("../platform/Tokens.ts")),
+          (tokens) => (bound = InputBound.make(tokens.estimate)),
         )
       : Effect.succeed(bound),
   )

@@ -26,6 +26,7 @@ import type { Order } from "./Exchange.ts"
 import * as Ladder from "./Ladder.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Meter from "./Meter.ts"
+import * as Patience from "./Patience.ts"
 import * as Project from "./Project.ts"
 import { Provider, ProviderError, type ToolSchema } from "./Provider.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
@@ -154,32 +155,6 @@ export class ModelError extends Schema.TaggedError<ModelError>("troupe/model/Mod
   costUsd: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
 }) {}
 
-/** How patient the model seam is. */
-export interface Patience {
-  readonly maxAttempts: number
-  /** Without a byte: say so, then give up. */
-  readonly warnAfterMs: number
-  readonly abortAfterMs: number
-  /** With nothing but pings. */
-  readonly idleAfterMs: number
-  /** For a reply that comes in one piece. */
-  readonly wholeAfterMs: number
-}
-
-const patienceFrom = (env: (name: string) => string | undefined): Patience => {
-  const number = (name: string, standard: number) => {
-    const value = Number(env(name) ?? Number.NaN)
-    return value > 0 ? value : standard
-  }
-  return {
-    maxAttempts: Math.min(15, Math.floor(number("CLAUDE_CODE_MAX_RETRIES", 10)) || 1),
-    warnAfterMs: 45_000,
-    abortAfterMs: 90_000,
-    idleAfterMs: Math.max(300_000, number("CLAUDE_STREAM_IDLE_TIMEOUT_MS", 300_000)),
-    wholeAfterMs: number("API_TIMEOUT_MS", 600_000),
-  }
-}
-
 export class Model extends Context.Service<
   Model,
   {
@@ -195,7 +170,7 @@ export class Model extends Context.Service<
       const governor = yield* CostGovernor
       const files = yield* Files
       const host = yield* Host
-      const patience = patienceFrom(host.env)
+      const patience = Patience.fromEnv(host.env)
       const ledger = Ledger.make(files.hash)
       const meter = Meter.make(governor)
       /** Until when nobody asks a model that said it has had enough: one limit counts for all who share the credential. */

@@ -96,7 +96,7 @@ export const outputConfig = (spec: ModelSpec, wish: Wish | undefined): Wish | un
   if (wish === undefined) return undefined
   const { effort, ...rest } = wish
   const asked = scale.findIndex((level) => level === effort)
-  const taken = spec.efforts.filter((level) => scale.indexOf(level) <= asked).at(-1)
+  const taken = spec.efforts.findLast((level) => scale.indexOf(level) <= asked)
   const result = { ...rest, ...(taken !== undefined && { effort: taken }) }
   return Object.keys(result).length === 0 ? undefined : result
 }

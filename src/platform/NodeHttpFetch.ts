@@ -93,6 +93,7 @@ const once = (
     request.on("close", done)
     request.on("response", (answer) => {
       answer.on("error", () => {}) // The body's reader hears of it; without a listener node would throw it.
+      answer.on("end", done) // The connection is somebody else's from now on.
       responseOf(answer, url).then(resolve, (error: unknown) => {
         reject(error instanceof Error ? error : new Error(String(error)))
         request.destroy()

@@ -139,7 +139,7 @@ const ending = (
     case "ErrorEvent":
       return Stream.fail(Fault.eventError(end.refusal, id))
     case "NotAStream":
-      return Stream.fail(broken("not_an_event_stream", `200, but ${end.as} instead of an event stream`, id))
+      return Stream.fail(broken("not_an_event_stream", `200, but ${end.as} instead of an event stream`, id, 200))
   }
 }
 
@@ -160,10 +160,8 @@ const wholeEnding = ({ events, end }: Delivery.Delivery, id: string): Effect.Eff
   }
 }
 
-const broken = (reason: ProviderError["reason"], message: string, id: string): ProviderError =>
-  ApiErrors.make(reason, `Scripted fault: ${message}.`, { serviceRequestId: id })
+const broken = (reason: ProviderError["reason"], message: string, id: string, status?: number): ProviderError =>
+  ApiErrors.make(reason, `Scripted fault: ${message}.`, { serviceRequestId: id, status })
 
 const lost = (events: number, id: string): ProviderError =>
-  events === 0
-    ? broken("connection_failed", "the connection was reset before any answer", id)
-    : broken("connection_lost", `the connection was reset after ${events} events`, id)
+  broken("connection_lost", `the connection was reset after ${events} events`, id)

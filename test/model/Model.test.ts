@@ -93,9 +93,9 @@ describe("Model", () => {
     )
     return Effect.gen(function* () {
       const { events } = yield* play()
+      const again = ["Attempt", "Abandoned", "Waiting"]
       assert.deepStrictEqual(tags(events), [
-        ...["Attempt", "Abandoned", "Waiting", "Attempt", "Abandoned", "Waiting", "Attempt", "Abandoned", "Waiting"],
-        ...["Attempt", "Block", "Reply"],
+        ...again, ...again, ...again, "Attempt", "Block", "Reply",
       ])
       assert.deepStrictEqual(
         only(events, "Attempt").map((event) => event.attempt),
@@ -235,7 +235,7 @@ describe("Model", () => {
     return Effect.gen(function* () {
       const { events, tookMs } = yield* play()
       assert.deepStrictEqual(tags(events), [
-        ...["Attempt", "Block", "Stalling", "Abandoned", "Waiting", "Attempt", "Block", "Reply"],
+        "Attempt", "Block", "Stalling", "Abandoned", "Waiting", "Attempt", "Block", "Reply",
       ])
       assert.deepInclude(only(events, "Stalling")[0], { quietMs: 45_000, abortAfterMs: 90_000 })
       assert.strictEqual(only(events, "Waiting")[0]?.reason, "stalled")

@@ -141,7 +141,7 @@ describe("Git", () => {
     const text = [
       "# branch.oid abc",
       "# branch.head (detached)",
-      "u UU N... 100644 100644 100644 100644 a b c d e f.txt",
+      "u UU N... 100644 100644 100644 100644 a b c e f.txt",
       "1 MM N... 100644 100644 100644 a b both.txt",
       "",
     ].join("\0")

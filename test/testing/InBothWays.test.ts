@@ -57,6 +57,9 @@ const faults: ReadonlyArray<readonly [string, Fault | undefined]> = [
   ["torn frames", { torn: true }],
   ["a garbled event", { garbled: 3 }],
   ["an error event", { error_event: 3 }],
+  ["a document instead of a stream", { not_a_stream: "json" }],
+  ["a page instead of a stream", { not_a_stream: "html" }],
+  ["malformed arguments", { malformed: true }],
   ["too much text", { overflow: 5000 }],
   ["slow events", { slow: 1 }],
 ]

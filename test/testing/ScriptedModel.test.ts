@@ -133,7 +133,7 @@ describe("ScriptedModel", () => {
   )
 
   const breaks: ReadonlyArray<readonly [string, Fault, number, ProviderError["reason"]]> = [
-    ["a reset before any answer", { reset: 0 }, 0, "connection_failed"],
+    ["a reset before any answer", { reset: 0 }, 0, "connection_lost"],
     ["a reset in the middle", { reset: 3 }, 3, "connection_lost"],
     ["a garbled event", { garbled: 2 }, 2, "malformed_stream"],
     ["an error event", { error_event: 4 }, 4, "overloaded"],
