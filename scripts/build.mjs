@@ -8,6 +8,8 @@ rmSync("dist", { recursive: true, force: true })
 const cli = await rolldown({
   input: { main: "src/cli/main.ts" },
   platform: "node",
+  // Some packages' CommonJS builds load their parts by computed names, which no bundler can follow.
+  resolve: { mainFields: ["module", "main"] },
   // Optional native parts and packages that carry binaries stay outside.
   external: [/^node:/, "@vscode/ripgrep", "fsevents"],
   transform: { target: "node20" },

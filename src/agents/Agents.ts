@@ -42,13 +42,7 @@ import * as StructuredOutput from "./StructuredOutput.ts"
 export const version = "0.1.0"
 
 /** What a session makes for itself. */
-type SessionParts =
-  | Workspace
-  | FileMemory
-  | Recorder.Recorder
-  | Controls.Controls
-  | ToolCatalog
-  | ToolRunner
+type SessionParts = Workspace | FileMemory | Recorder.Recorder | Controls.Controls | ToolCatalog | ToolRunner
 
 /** What it finds in the runtime. Tools may need any of both. */
 type Needs = Model | ModelTable | Git | Files | FileSystem.FileSystem | Path.Path | Host | Process | Ripgrep
@@ -67,9 +61,12 @@ export const SessionDefaults = Context.Reference<Defaults>("troupe/agents/Agents
 })
 
 /** The output limit of a request, and the one for a reply that needs more. */
-export const OutputSlots = Context.Reference<readonly [first: number, large: number]>("troupe/agents/Agents/OutputSlots", {
-  defaultValue: () => [8_192, 64_000],
-})
+export const OutputSlots = Context.Reference<readonly [first: number, large: number]>(
+  "troupe/agents/Agents/OutputSlots",
+  {
+    defaultValue: () => [8_192, 64_000],
+  },
+)
 
 export interface OpenOptions<R = never> {
   /** Where the agent works; the host's directory unless told. */
@@ -117,11 +114,7 @@ export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSession
 
 export type OpenError = JournalError | SessionBusy | SessionNotFound | BadSessionId | StructuredOutput.BadOutputSchema
 
-type Opening<R> = Effect.Effect<
-  Agent.Agent,
-  OpenError,
-  Exclude<Exclude<R, SessionParts>, Needs> | Scope.Scope
->
+type Opening<R> = Effect.Effect<Agent.Agent, OpenError, Exclude<Exclude<R, SessionParts>, Needs> | Scope.Scope>
 
 export class Agents extends Context.Service<
   Agents,
@@ -135,7 +128,10 @@ export class Agents extends Context.Service<
     readonly latest: (cwd: string) => Effect.Effect<string | undefined>
   }
 >()("troupe/agents/Agents") {
-  static readonly layer: Layer.Layer<Agents, never, Needs> = Layer.effect(Agents, Effect.suspend(() => make))
+  static readonly layer: Layer.Layer<Agents, never, Needs> = Layer.effect(
+    Agents,
+    Effect.suspend(() => make),
+  )
 }
 
 const make = Effect.gen(function* () {
@@ -185,7 +181,10 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
   const cwd = options.cwd ?? host.cwd
   const journal = yield* Journal.open(sessionId)
   if (origin.source === "startup" && journal.records.length > 0) {
-    return yield* new BadSessionId({ sessionId, why: "it exists already. Resume it with --resume, or choose another id." })
+    return yield* new BadSessionId({
+      sessionId,
+      why: "it exists already. Resume it with --resume, or choose another id.",
+    })
   }
   const history = History.from(journal.records.map((record) => record.event))
   const gitBranch = yield* git.branch(cwd)
@@ -231,6 +230,8 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
     ),
     Layer.build,
   )
+  const memory = Context.get(session, FileMemory)
+  for (const { event } of journal.records) if (event._tag === "ToolEnded") memory.learn(event.structured)
   const catalog = Context.get(session, ToolCatalog)
   yield* Effect.forEach(options.tools ?? [], (tool) => catalog.register(tool), { discard: true }).pipe(
     Effect.provideContext(session),

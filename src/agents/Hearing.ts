@@ -71,13 +71,21 @@ export const make = Effect.fnUntraced(function* (round: Round) {
     reply.blocks++
     reply.unfinished = ""
     if (block.type === "text") said.push(block.text)
-    if (block.type === "tool_use") yield* round.add({ id: block.id, name: block.name, input: block.input, malformedInput })
+    if (block.type === "tool_use")
+      yield* round.add({ id: block.id, name: block.name, input: block.input, malformedInput })
   })
 
   const hear = Effect.fnUntraced(function* (event: ModelEvent) {
     switch (event._tag) {
       case "Attempt": {
-        open = { requestId: event.requestId, model: event.model, messageId: "", blocks: 0, unfinished: "", usage: Usage.none }
+        open = {
+          requestId: event.requestId,
+          model: event.model,
+          messageId: "",
+          blocks: 0,
+          unfinished: "",
+          usage: Usage.none,
+        }
         said = []
         const { _tag, ...attempt } = event
         return yield* recorder.emit({ _tag: "RequestSent", ...attempt })

@@ -26,7 +26,8 @@ export const make = Effect.fnUntraced(function* (schema: unknown) {
   if (!isObject(schema)) return yield* new BadOutputSchema({ detail: "it is not a JSON object" })
   const imported = yield* Effect.try({
     // Patterns of an unknown author can take for ever; the service applies them anyway.
-    try: () => SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12(schema), { patterns: "ignore" }),
+    try: () =>
+      SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12(schema), { patterns: "ignore" }),
     catch: (cause) => new BadOutputSchema({ detail: cause instanceof Error ? cause.message : String(cause) }),
   })
   const decode = Schema.decodeUnknownResult(Schema.toType(imported))
@@ -41,7 +42,10 @@ export const make = Effect.fnUntraced(function* (schema: unknown) {
         } catch (cause) {
           return Result.fail(`it is not JSON (${cause instanceof Error ? cause.message : String(cause)})`)
         }
-        return Result.mapError(Result.map(decode(value), () => value), (error) => error.message)
+        return Result.mapError(
+          Result.map(decode(value), () => value),
+          (error) => error.message,
+        )
       }),
   } satisfies StructuredOutput
 })

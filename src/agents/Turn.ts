@@ -90,7 +90,14 @@ const loop = Effect.fnUntraced(function* (
     emit({ _tag: "TransitionTaken", transition, ...(detail !== undefined && { detail }) })
   const tell = Effect.fnUntraced(function* (content: string) {
     const { promptId } = options
-    yield* emit({ _tag: "PromptReceived", uuid: yield* Ids.uuid, promptId, content, delivery: "between_rounds", harness: true })
+    yield* emit({
+      _tag: "PromptReceived",
+      uuid: yield* Ids.uuid,
+      promptId,
+      content,
+      delivery: "between_rounds",
+      harness: true,
+    })
   })
 
   yield* settleWhatACrashLeftOpen
@@ -147,7 +154,11 @@ const loop = Effect.fnUntraced(function* (
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {
-      yield* emit({ _tag: "ReplyAbandoned", requestId: heard.requestId, reason: "it did not fit the first output slot" })
+      yield* emit({
+        _tag: "ReplyAbandoned",
+        requestId: heard.requestId,
+        reason: "it did not fit the first output slot",
+      })
       yield* goOn("max_output_tokens_escalate", `${recovery.slot()} tokens`)
       continue
     }
@@ -195,7 +206,9 @@ const loop = Effect.fnUntraced(function* (
       const checked = yield* output.check(heard.text)
       if (checked._tag === "Failure") {
         if (!recovery.mayAskForOutputAgain()) return ended("structured_output_retry_exhausted", checked.failure)
-        yield* tell(`Your answer does not fit the required output schema: ${checked.failure}\nAnswer again with JSON that does.`)
+        yield* tell(
+          `Your answer does not fit the required output schema: ${checked.failure}\nAnswer again with JSON that does.`,
+        )
         yield* goOn("next_turn", "structured output")
         continue
       }
@@ -205,7 +218,10 @@ const loop = Effect.fnUntraced(function* (
   }
 })
 
-const ended = (reason: TerminalReason, detail?: string): Terminal => ({ reason, ...(detail !== undefined && { detail }) })
+const ended = (reason: TerminalReason, detail?: string): Terminal => ({
+  reason,
+  ...(detail !== undefined && { detail }),
+})
 
 /** Every call without a result gets one that says why. */
 const cancelOpenCalls = Effect.fnUntraced(function* (why: string) {
@@ -217,27 +233,11 @@ const cancelOpenCalls = Effect.fnUntraced(function* (why: string) {
   }
 })
 
-/** After a crash: what can be repeated without harm is run again, what cannot is reported as unknown. */
+/** Calls of an earlier turn that a crash cut off. */
 const settleWhatACrashLeftOpen = Effect.gen(function* () {
   const { history } = yield* Recorder
   const runner = yield* ToolRunner
-  for (const call of history.pending()) {
-    const { toolUseId: id, tool: name, input, started } = call
-    if (started === undefined) {
-      yield* runner.answer({ id, name }, "cancelled", "The session ended before this call was started. It was not run.")
-    } else if (started.idempotency !== "once") {
-      yield* runner.run(yield* runner.prepare({ id, name, input }))
-    } else {
-      const known = Object.entries(started.evidence ?? {}).map(([what, value]) => `${what}: ${value}`)
-      yield* runner.answer(
-        { id, name },
-        "unknown",
-        "The session ended while this call was running, so its outcome is unknown: it may have happened completely, in part or " +
-          "not at all. It was not repeated. Find out what is the case before you do it again." +
-          (known.length > 0 ? `\nKnown from before the call: ${known.join("; ")}` : ""),
-      )
-    }
-  }
+  yield* Effect.forEach(history.pending(), runner.settle, { discard: true })
 })
 
 const budgetReason = (spent: Budget.BudgetExceeded): TerminalReason =>

@@ -11,7 +11,8 @@ import { Host, make as makeHost } from "../platform/Host.ts"
 import * as Runtime from "../Runtime.ts"
 import { Settings, type SettingsOptions } from "../settings/Settings.ts"
 import { render } from "../settings/SettingsLayer.ts"
-import type { Common, Job, SessionArgs } from "./Argv.ts"
+import type { Job } from "./Argv.ts"
+import type { Common, SessionArgs } from "./SessionArgs.ts"
 import { version } from "./PackageRoot.ts"
 import { signalCodes, type Stdio } from "./Stdio.ts"
 
@@ -65,11 +66,11 @@ const session = (args: SessionArgs, stdio: Stdio) =>
     if (args.print) {
       const { runPrint } = yield* Effect.promise(() => import("./RunPrint.ts"))
       const source = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"].find((name) => env(name) !== undefined)
-      const limitsOf = (model: string) => {
-        const { known, spec } = resolve(model)
-        return known ? spec : undefined
+      const modelOf = (name: string) => {
+        const { id, known, spec } = resolve(name)
+        return { id, limits: known ? spec : undefined }
       }
-      return yield* runPrint({ agents, stdio, cwd, version: version(), apiKeySource: source ?? "none", limitsOf }, args)
+      return yield* runPrint({ agents, stdio, cwd, version: version(), apiKeySource: source ?? "none", modelOf }, args)
     }
     const { runInteractive } = yield* Effect.promise(() => import("./RunInteractive.ts"))
     const LineReader = yield* Effect.promise(() => import("./LineReader.ts"))

@@ -13,7 +13,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import * as Terminal from "../protocol/Terminal.ts"
 import * as Coding from "../tools/builtin/Coding.ts"
-import type { Common } from "./Argv.ts"
+import type { Common } from "./SessionArgs.ts"
 import * as Display from "./Display.ts"
 import type { Opener } from "./OpenSession.ts"
 import { demoPlaybook } from "./PackageRoot.ts"
@@ -53,22 +53,22 @@ const attempt = <A>(what: string, action: () => Promise<A>) =>
   })
 
 /** Nothing of the person's own git configuration takes part: no hooks, no signing, no templates. */
-const git = (cwd: string, ...words: ReadonlyArray<string>) =>
-  Effect.map(
-    Effect.option(
-      Effect.tryPromise(() =>
-        run(
-          "git",
-          [
-            ...["-c", "user.name=demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"],
-            ...["-c", "core.hooksPath=/dev/null", "-c", "init.defaultBranch=main", ...words],
-          ],
-          { cwd, env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" } },
-        ),
-      ),
-    ),
-    (done) => (done._tag === "Some" ? done.value.stdout : undefined),
+const gitSettings = [
+  "user.name=demo",
+  "user.email=demo@localhost",
+  "commit.gpgsign=false",
+  "core.hooksPath=/dev/null",
+  "init.defaultBranch=main",
+].flatMap((setting) => ["-c", setting])
+
+/** The output; `undefined` where there is no git, which the demo can do without. */
+const git = (cwd: string, ...words: ReadonlyArray<string>) => {
+  const env = { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" }
+  return Effect.tryPromise(() => run("git", [...gitSettings, ...words], { cwd, env })).pipe(
+    Effect.map(({ stdout }): string | undefined => stdout),
+    Effect.orElseSucceed(() => undefined),
   )
+}
 
 /** `workspace` goes when the demo ends; `config` stays, because the transcript is in it. */
 const makePlace = Effect.fnUntraced(function* (files: Stage["workspace"]) {

@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { Agents } from "../agents/Agents.ts"
 import * as Coding from "../tools/builtin/Coding.ts"
-import type { SessionArgs, Source } from "./Argv.ts"
+import type { SessionArgs, Source } from "./SessionArgs.ts"
 
 /** Whatever opens sessions. */
 export type Opener = Pick<Agents["Service"], "open" | "resume" | "fork" | "latest">

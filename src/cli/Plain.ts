@@ -17,6 +17,9 @@ const isBidi = (code: number) =>
 /** A sequence that never ends is given up after so many characters, so that it cannot swallow the rest of the text. */
 const longest = 4096
 
+/** Anything that `step` may drop. */
+const suspicious = /[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
 export const filter = (): Filter => {
   let state: State = "text"
   let inside = 0
@@ -65,13 +68,7 @@ export const filter = (): Filter => {
   return {
     push: (text) => {
       // Most pieces are clean; they are passed on as they are.
-      // oxlint-disable-next-line no-control-regex
-      if (
-        state === "text" &&
-        !/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(text)
-      ) {
-        return text
-      }
+      if (state === "text" && !suspicious.test(text)) return text
       let clean = ""
       for (const character of text) clean += step(character, character.codePointAt(0) ?? 0)
       return clean

@@ -10,7 +10,7 @@ import type { Agent } from "../agents/Agent.ts"
 import * as Budget from "../kernel/Budget.ts"
 import { Person } from "../permissions/Permissions.ts"
 import { parse as parseMode } from "../protocol/PermissionMode.ts"
-import type { SessionArgs } from "./Argv.ts"
+import type { SessionArgs } from "./SessionArgs.ts"
 import * as Ask from "./Ask.ts"
 import * as Display from "./Display.ts"
 import { readPrompt, type LineReader } from "./LineReader.ts"
@@ -75,7 +75,8 @@ const converse = Effect.fnUntraced(function* (
       prompt = undefined
     }
     yield* display.settle
-    const read = yield* readPrompt(door.reader, "› ", "… ")
+    const read = yield* Effect.raceFirst(readPrompt(door.reader, "› ", "… "), signalled(door.stdio))
+    if (read._tag === "Signal") return signalCodes[read.signal]
     if (read._tag === "End") return 0
     if (read._tag === "Interrupt") {
       if (leaving && !read.typed) return 0
@@ -95,6 +96,8 @@ const converse = Effect.fnUntraced(function* (
     else yield* display.lines(done)
   }
 })
+
+const signalled = ({ signal }: Stdio) => Effect.map(signal, (signal) => ({ _tag: "Signal" as const, signal }))
 
 /** One turn on the screen; answers the signal that ended it, if one did. */
 const turn = Effect.fnUntraced(function* (

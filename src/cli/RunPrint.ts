@@ -12,7 +12,7 @@ import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import type { Event } from "../protocol/Event.ts"
 import * as Terminal from "../protocol/Terminal.ts"
-import type { SessionArgs } from "./Argv.ts"
+import type { SessionArgs } from "./SessionArgs.ts"
 import { CannotStart, openSession, type Opener } from "./OpenSession.ts"
 import { printer } from "./Output.ts"
 import * as Screen from "./Screen.ts"
@@ -27,7 +27,8 @@ export interface PrintDoor {
   readonly version: string
   /** Which variable or setting the key comes from, never the key. */
   readonly apiKeySource: string
-  readonly limitsOf?: NonNullable<SdkMessages.Setup["limitsOf"]>
+  /** What is known of a model by its name or alias. */
+  readonly modelOf: (name: string) => { readonly id: string; readonly limits: SdkMessages.Limits | undefined }
 }
 
 /** SIGTERM and SIGHUP wait so long for an orderly end. */
@@ -104,7 +105,7 @@ type Report = ReturnType<typeof reporting>
 const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
   const { out, err, columns } = door.stdio
   const output = printer(args.outputFormat, { verbose: args.verbose }, out, err)
-  const look = { color: false, live: false, columns, cwd: door.cwd, verbose: true }
+  const look = { color: false, live: false, columns, cwd: door.cwd, verbose: true, mute: true }
   const screen = args.verbose && args.outputFormat === "text" ? Screen.make(look) : undefined
   let messages: SdkMessages.SdkMessages | undefined
 
@@ -117,7 +118,7 @@ const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
       messages = SdkMessages.make({
         sessionId: agent.sessionId,
         partial: args.partialMessages,
-        ...(door.limitsOf && { limitsOf: door.limitsOf }),
+        limitsOf: (model) => door.modelOf(model).limits,
       })
       for (const problem of agent.problems) yield* note(`troupe: ${problem}\n`)
     }),
@@ -125,7 +126,9 @@ const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
       if (messages === undefined) return
       if (event._tag === "PromptReceived" && event.delivery === "prompt" && event.harness !== true) {
         const { version, apiKeySource } = door
-        const facts = { cwd: agent.cwd, tools: agent.tools(), ...(yield* agent.controls), apiKeySource, version }
+        const { permissionMode, model: name } = yield* agent.controls
+        const model = door.modelOf(name).id
+        const facts = { cwd: agent.cwd, tools: agent.tools(), model, permissionMode, apiKeySource, version }
         yield* output.print(messages.init(facts, yield* Ids.uuid))
       }
       if (event._tag === "Diagnosed" && event.level !== "info") yield* note(`troupe: ${event.message}\n`)

@@ -19,6 +19,8 @@ export interface Look {
   readonly cwd: string
   /** Also what is normally not worth a line: requests, transitions. */
   readonly verbose?: boolean
+  /** Not what the model says: it is printed elsewhere. */
+  readonly mute?: boolean
 }
 
 export interface Screen {
@@ -54,6 +56,8 @@ export const make = (look: Look): Screen => {
   let streamed = new Set<string>()
   let clean: Filter = filter()
   let unpriced = false
+  /** Why the last attempt came to nothing. */
+  let lost: string | undefined
 
   const settle = (): string => {
     const before = (statusShown ? wipe : "") + (midLine ? "\n" : "")
@@ -89,7 +93,7 @@ export const make = (look: Look): Screen => {
       case "content_block_delta":
         if (event.delta.type === "thinking_delta") waiting = "thinking"
         if (event.delta.type === "input_json_delta") waiting = "preparing a call"
-        if (event.delta.type !== "text_delta") return ""
+        if (event.delta.type !== "text_delta" || look.mute) return ""
         streamed.add(`${requestId}/${event.index}`)
         return write(clean.push(event.delta.text))
       default:
@@ -100,7 +104,7 @@ export const make = (look: Look): Screen => {
   const block = (event: EventOf<"BlockReceived">): string => {
     waiting = "thinking"
     if (event.block.type === "tool_use") inputs.set(event.block.id, event.block.input)
-    if (event.block.type !== "text") return ""
+    if (event.block.type !== "text" || look.mute) return ""
     if (streamed.has(`${event.requestId}/${event.index}`)) return midLine ? settle() : ""
     const text = plain(event.block.text)
     return text === "" ? "" : write(text) + settle()
@@ -164,10 +168,15 @@ export const make = (look: Look): Screen => {
       case "RetryWaiting": {
         waiting = `waiting ${seconds(event.delayMs)} for the service`
         const attempt = `attempt ${event.attempt} of ${event.maxAttempts}`
-        return notice("warning", `↻ ${event.reason}; trying again in ${seconds(event.delayMs)} (${attempt})`)
+        const why = (lost ?? event.reason).replace(/\.$/, "")
+        lost = undefined
+        return notice("warning", `↻ ${why}. Trying again in ${seconds(event.delayMs)} (${attempt}).`)
       }
-      case "ReplyAbandoned":
-        return notice("warning", `↻ this reply is void: ${event.reason}`)
+      case "ReplyAbandoned": {
+        lost = event.reason
+        const shown = [...streamed].some((block) => block.startsWith(`${event.requestId}/`))
+        return shown ? notice("warning", `↻ The reply broke off and starts again: ${event.reason}`) : ""
+      }
       case "TransitionTaken":
         return look.verbose ? notice("quiet", `→ ${event.transition} ${event.detail ?? ""}`) : ""
       case "Diagnosed":

@@ -11,11 +11,16 @@ import * as Terminal from "../protocol/Terminal.ts"
 import * as Usage from "../protocol/Usage.ts"
 import type { Denial, InitLine, Line, ModelUsage, ResultLine } from "./SdkLine.ts"
 
+export interface Limits {
+  readonly contextWindow: number
+  readonly maxOutput: number
+}
+
 export interface Setup {
   readonly sessionId: string
   /** Repeat every piece of the stream. */
   readonly partial: boolean
-  readonly limitsOf?: (model: string) => { readonly contextWindow: number; readonly maxOutput: number } | undefined
+  readonly limitsOf: (model: string) => Limits | undefined
 }
 
 export type InitFacts = Pick<InitLine, "cwd" | "tools" | "model" | "permissionMode" | "apiKeySource"> & {
@@ -100,7 +105,7 @@ export const make = (setup: Setup): SdkMessages => {
   const replyEnded = (event: EventOf<"ReplyEnded">): void => {
     stopReason = event.stopReason
     const before = modelUsage.get(event.model)
-    const limits = setup.limitsOf?.(event.model)
+    const limits = setup.limitsOf(event.model)
     modelUsage.set(event.model, {
       inputTokens: (before?.inputTokens ?? 0) + event.usage.input_tokens,
       outputTokens: (before?.outputTokens ?? 0) + event.usage.output_tokens,

@@ -61,7 +61,8 @@ export const live: Effect.Effect<Stdio, never, Scope.Scope> = Effect.gen(functio
     }),
     inputIsTerminal: process.stdin.isTTY === true,
     outputIsTerminal: process.stdout.isTTY === true,
-    columns: () => process.stdout.columns ?? 80,
+    // A terminal that does not know its size says 0.
+    columns: () => process.stdout.columns || 80,
     signal: Queue.take(signals),
     quit: (code) => Effect.sync(() => process.exit(code)),
   }

@@ -22,7 +22,11 @@ const main = (): void => {
       process.exitCode = 2
       return
     case "Do":
-      void start(parsed.job)
+      start(parsed.job).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error)
+        stderr.write(`troupe: a part of the program cannot be loaded: ${why}\nInstall it again.\n`)
+        process.exitCode = 1
+      })
   }
 }
 

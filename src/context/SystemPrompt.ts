@@ -46,7 +46,9 @@ export const make = Effect.fnUntraced(function* (options: SystemPromptOptions) {
     boundary,
     `Working directory: ${options.cwd}`,
     ...(options.addDirs.length > 0 ? [`More directories: ${options.addDirs.join(", ")}`] : []),
-    root === undefined ? "It is not a git repository." : `Git repository: ${root}${branch === undefined ? "" : `, on ${branch}`}`,
+    root === undefined
+      ? "It is not a git repository."
+      : `Git repository: ${root}${branch === undefined ? "" : `, on ${branch}`}`,
     `Platform: ${host.platform}`,
     `Today: ${DateTime.formatIsoDateUtc(yield* DateTime.now)}`,
   ]

@@ -71,8 +71,9 @@ const messagesText = (messages: ReadonlyArray<Message>, marks: number): string =
 const markedText = (message: Message): string => {
   const blocks = plainBlocks(message)
   const at = blocks.findLastIndex(markable)
-  const content = blocks.map((block, index) => (index === at ? { ...block, cache_control: breakpoint } : block))
-  return JSON.stringify({ role: message.role, content })
+  if (at < 0) return textOf(message)
+  const sent: ReadonlyArray<object> = blocks
+  return JSON.stringify({ role: message.role, content: sent.with(at, { ...blocks[at], cache_control: breakpoint }) })
 }
 
 /** Thinking takes no breakpoint, and neither does empty text. */

@@ -199,6 +199,15 @@ export class Model extends Context.Service<
           }),
         )
 
+      /** By the ids of the table, whatever the service calls them. */
+      const authors = ({ model, authorOf }: ModelRequest) => {
+        const asked = table.resolve(model).spec.id
+        return (message: Message) => {
+          const author = authorOf?.(message)
+          return author === undefined || author === model ? asked : table.resolve(author).spec.id
+        }
+      }
+
       const send = Effect.fnUntraced(function* (
         requestId: string,
         request: ModelRequest,
@@ -207,7 +216,7 @@ export class Model extends Context.Service<
       ) {
         const messages = Project.messages(request.messages, {
           spec: asked.spec,
-          authorOf: (message) => table.resolve(request.authorOf?.(message) ?? request.model).spec.id,
+          authorOf: authors(request),
           withoutThinking: rung.withoutThinking,
         })
         const prompt = { tools: request.tools, system: request.system, messages }

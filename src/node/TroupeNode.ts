@@ -12,6 +12,13 @@ import type { Platform } from "../Runtime.ts"
 /** Everything `Runtime.layer` needs, on Node. */
 export const layer: Layer.Layer<Platform> = NodeRipgrep.layer.pipe(
   Layer.provideMerge(
-    Layer.mergeAll(NodeHost.layer, NodeFiles.layer, NodeFileSystem.layer, NodePath.layer, NodeProcess.layer, NodeHttpFetch.layer),
+    Layer.mergeAll(
+      NodeHost.layer,
+      NodeFiles.layer,
+      NodeFileSystem.layer,
+      NodePath.layer,
+      NodeProcess.layer,
+      NodeHttpFetch.layer,
+    ),
   ),
 )

@@ -32,6 +32,8 @@ export interface Totals {
   readonly turns: number
 }
 
+const nothing: Totals = { usage: Usage.none, costUsd: 0, turns: 0 }
+
 interface Call {
   readonly block: ToolUseBlock
   readonly malformedInput?: string
@@ -66,12 +68,15 @@ export class History {
   lastPromptId: string | undefined
   /** A prompt was received and its turn has not ended. */
   turnOpen = false
-  totals: Totals = { usage: Usage.none, costUsd: 0, turns: 0 }
+  /** Of this session alone, not of the one it was forked from. */
+  totals: Totals = nothing
 
   apply(event: DurableEvent): void {
     this.built = undefined
     switch (event._tag) {
       case "SessionStarted":
+        // A copy has not spent what its original spent.
+        if (this.sessionId !== event.sessionId) this.totals = nothing
         this.sessionId = event.sessionId
         this.cwd = event.cwd
         return
@@ -114,15 +119,7 @@ export class History {
   /** The calls of the newest reply that still need a result, in order. */
   pending(): ReadonlyArray<PendingCall> {
     if (this.reply === undefined || this.reply.imported || !isKept(this.reply)) return []
-    return [...this.reply.calls.values()]
-      .filter((call) => call.result === undefined)
-      .map(({ block, started, malformedInput }) => ({
-        toolUseId: block.id,
-        tool: block.name,
-        input: block.input,
-        ...(started !== undefined && { started }),
-        ...(malformedInput !== undefined && { malformedInput }),
-      }))
+    return [...this.reply.calls.values()].filter((call) => call.result === undefined).map(pendingOf)
   }
 
   /** Somebody said something that the newest request does not contain. */
@@ -279,6 +276,14 @@ const hasStarted = (reply: Reply): boolean => {
 
 /** A reply that a crash cut off counts only when something of it was begun. */
 const isKept = (reply: Reply): boolean => reply.ended || hasStarted(reply)
+
+const pendingOf = ({ block, started, malformedInput }: Call): PendingCall => ({
+  toolUseId: block.id,
+  tool: block.name,
+  input: block.input,
+  ...(started !== undefined && { started }),
+  ...(malformedInput !== undefined && { malformedInput }),
+})
 
 const answerOf = (call: Call): ContentBlock =>
   call.result === undefined

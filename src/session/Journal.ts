@@ -70,15 +70,17 @@ export const read: (sessionId: string) => Effect.Effect<JournalContent, JournalE
   },
 )
 
-/** Begins a session with records that are already known, all at once or not at all. One that exists is refused. */
+/** Begins a session with records that are already known, all at once or not at all. One that exists is refused, unless nothing in it is readable. */
 export const create: (
   sessionId: string,
   records: ReadonlyArray<JournalRecord>,
 ) => Effect.Effect<void, JournalError | SessionBusy, Needs> = Effect.fnUntraced(function* (sessionId, records) {
   const files = yield* Files
   const path = yield* lock(sessionId)
-  if ((yield* load(path, "open")).length > 0)
+  const before = yield* load(path, "open")
+  if (Records.scan(before).records.length > 0)
     return yield* new JournalError({ operation: "open", path, detail: "a session of this id exists already" })
+  if (before.length > 0) yield* setAside(path, before).pipe(Effect.mapError(journalError("repair", path)))
   const parts: Array<Uint8Array> = []
   let sum = Records.firstSum
   for (const { seq, time, agent, event } of records) {
@@ -151,9 +153,7 @@ const repair = Effect.fnUntraced(function* (path: string, bytes: Uint8Array, sca
   const files = yield* Files
   const fs = yield* FileSystem.FileSystem
   const cut = scan.soundUntil
-  const aside = cut === undefined ? bytes : bytes.subarray(cut)
-  // Named by its content: a repair that is itself cut off finds the same file again.
-  yield* files.writeAtomic(`${path}.damaged-${files.hash(aside).slice(0, 12)}`, aside, { mode: 0o600 })
+  yield* setAside(path, cut === undefined ? bytes : bytes.subarray(cut))
   if (cut !== undefined) {
     yield* fs.truncate(path, cut).pipe(Effect.mapError((error) => fromPlatform("truncate", path, error)))
     return tailOf(scan.records, false)
@@ -168,6 +168,12 @@ const repair = Effect.fnUntraced(function* (path: string, bytes: Uint8Array, sca
   yield* files.writeAtomic(path, concat(parts), { mode: 0o600 })
   return { seq: scan.records.at(-1)?.record.seq ?? 0, sum, open: false }
 }) satisfies (...args: never) => Effect.Effect<Tail, FileError, Files | FileSystem.FileSystem>
+
+/** Named by its content: a repair that is itself cut off finds the same file again. */
+const setAside = (path: string, bytes: Uint8Array) =>
+  Effect.flatMap(Files, (files) =>
+    files.writeAtomic(`${path}.damaged-${files.hash(bytes).slice(0, 12)}`, bytes, { mode: 0o600 }),
+  )
 
 const concat = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))

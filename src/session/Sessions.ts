@@ -61,14 +61,18 @@ export const latest: (cwd: string) => Effect.Effect<string | undefined, never, N
   },
 )
 
-/** Finds a session by its id: our journal first, else a transcript of any project. What is no session id is never found. */
+/**
+ * Finds a session by its id: our journal first, else a transcript of any project, which also stands in for a journal in
+ * which nothing is readable. What is no session id is never found.
+ */
 export const locate: (sessionId: string) => Effect.Effect<Located | undefined, never, Needs> = Effect.fnUntraced(
   function* (sessionId) {
     if (!SessionPaths.isSessionId(sessionId)) return undefined
     const host = yield* Host
     const path = SessionPaths.journalPath(host, sessionId)
-    const journal = yield* stat(path)
-    if (journal !== undefined && journal.size > 0) return { kind: "own", sessionId, path }
+    const journal = Records.scan(new TextEncoder().encode(yield* part(path, 0, glance)))
+    const own: Located = { kind: "own", sessionId, path }
+    if (journal.records.length > 0) return own
     const projects = SessionPaths.projectsDirectory(host)
     const transcripts = yield* collect(yield* namesIn(projects), (project) => ({
       kind: "foreign",
@@ -76,7 +80,8 @@ export const locate: (sessionId: string) => Effect.Effect<Located | undefined, n
       path: `${projects}/${project}/${sessionId.toLowerCase()}.jsonl`,
     }))
     const newest = transcripts.toSorted((a, b) => b.modified - a.modified)[0]
-    return newest === undefined ? undefined : { kind: "foreign", sessionId, path: newest.path }
+    if (newest !== undefined) return { kind: "foreign", sessionId, path: newest.path }
+    return ((yield* stat(path))?.size ?? 0) > 0 ? own : undefined
   },
 )
 

@@ -104,21 +104,33 @@ export const list = (layers: ReadonlyArray<SettingsLayer>): ReadonlyArray<Explan
   return [...paths.values()].map((path) => explain(layers, path)).sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-const secret = /token|secret|password|api_?key|authorization|credential/i
+const secret = /(?:token|secret|password|passwd|api[_-]?key|authorization|credential|headers)s?$/i
 
-const shown = (key: string, value: Json): string => {
-  if (!secret.test(key) || typeof value !== "string") return JSON.stringify(value)
-  return `"${"*".repeat(8)}" (${value.length} characters, hidden)`
+const hidden = (key: string, value: Json): Json => {
+  if (typeof value === "string") return secret.test(key) ? `******** (${value.length} characters, hidden)` : value
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([inner, one]) => [inner, hidden(inner, one)]))
 }
 
-/** For a terminal. Values whose key looks like a secret are not printed. */
+/** For showing to people and logs: text under a key that looks like a secret is left out. */
+export const hide = (explanation: Explanation): Explanation => {
+  const key = explanation.key.split(".").at(-1) ?? ""
+  const entries = explanation.entries.map((entry) => hideEntry(key, entry))
+  const { value } = explanation
+  return { key: explanation.key, ...(value !== undefined && { value: hidden(key, value) }), entries }
+}
+
+const hideEntry = (key: string, entry: Entry): Entry => ({ ...entry, value: hidden(key, entry.value) })
+
+/** For a terminal; secrets are hidden. */
 export const render = (explanation: Explanation): string => {
-  const { entries, key, value } = explanation
+  const { entries, key, value } = hide(explanation)
   if (entries.length === 0) return `${key} is not set in any settings file; its default applies.`
-  const head = value === undefined ? `${key} is not in force` : `${key} = ${shown(key, value)}`
+  const head = value === undefined ? `${key} is not in force` : `${key} = ${JSON.stringify(value)}`
   const lines = entries.map((entry) => {
     const at = entry.origin === undefined ? place(entry.source, entry) : `${entry.origin} (${entry.source.name})`
-    return `  ${entry.role.padEnd(10)} ${entry.source.kind.padEnd(11)} ${at}  ${shown(key, entry.value)}  (${entry.why})`
+    const value = JSON.stringify(entry.value)
+    return `  ${entry.role.padEnd(10)} ${entry.source.kind.padEnd(11)} ${at}  ${value}  (${entry.why})`
   })
   return [head, ...lines].join("\n")
 }

@@ -103,7 +103,7 @@ export const locate = Effect.fnUntraced(function* (wanted: Wanted) {
       const outcome = yield* readFile(one)
       if (outcome.broken === undefined) {
         if (outcome.layer === undefined) good.delete(one.name)
-        else void 0
+        else good.set(one.name, outcome.layer)
       }
       const last = good.get(one.name)
       if (outcome.broken !== undefined && last === undefined) {

@@ -45,7 +45,7 @@ export const parse = (text: string): YamlSource | ReadonlyArray<YamlProblem> => 
 }
 
 const keyOffset = (document: Document, path: Path): number | undefined => {
-  const parent: unknown = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true)
+  const parent: unknown = document.getIn(path.slice(0, -1), true)
   if (!isMap(parent)) return undefined
   const key = parent.items.map((item) => item.key).find((item) => isScalar(item) && item.value === path.at(-1))
   return isScalar(key) ? key.range?.[0] : undefined

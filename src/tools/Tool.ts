@@ -51,6 +51,8 @@ export interface Invocation<R> {
   readonly validate: Effect.Effect<void, ToolFailure, R>
   /** What can be known beforehand that may tell after a crash whether the call happened. */
   readonly evidence: Effect.Effect<Readonly<Record<string, string>>, never, R>
+  /** After a crash cut the call off: what the world says about it, given the evidence from before. */
+  readonly judge: (evidence: Readonly<Record<string, string>>) => Effect.Effect<string | undefined, never, R>
   readonly run: (call: ToolCall) => Effect.Effect<ToolOutput, ToolFailure, R>
 }
 
@@ -84,6 +86,7 @@ export interface Options<Input, R> {
   readonly effects?: (input: Input) => Effect.Effect<Effects, never, R>
   readonly validate?: (input: Input) => Effect.Effect<void, ToolFailure, R>
   readonly evidence?: (input: Input) => Effect.Effect<Readonly<Record<string, string>>, never, R>
+  readonly judge?: (evidence: Readonly<Record<string, string>>) => Effect.Effect<string | undefined, never, R>
   readonly summary?: (input: Input) => string
 }
 
@@ -132,6 +135,7 @@ export const make = <Input, R = never>(options: Options<Input, R>): Tool<R> => {
           effects: options.effects?.(input) ?? Effect.succeed({}),
           validate: options.validate?.(input) ?? Effect.void,
           evidence: options.evidence?.(input) ?? Effect.succeed({}),
+          judge: options.judge ?? (() => Effect.undefined),
           run: (call) => options.run(input, call),
         })),
       ),

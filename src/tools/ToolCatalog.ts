@@ -64,6 +64,7 @@ const provided = <R>(tool: Tool<R>, context: Context.Context<R>): Tool<never> =>
       effects: Effect.provideContext(invocation.effects, context),
       validate: Effect.provideContext(invocation.validate, context),
       evidence: Effect.provideContext(invocation.evidence, context),
+      judge: (evidence) => Effect.provideContext(invocation.judge(evidence), context),
       run: (call) => Effect.provideContext(invocation.run(call), context),
     })),
 })

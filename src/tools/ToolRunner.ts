@@ -16,6 +16,7 @@ import { Files } from "../platform/Files.ts"
 import type { ToolResultContent } from "../protocol/Content.ts"
 import type { EventOf, ToolOutcome } from "../protocol/Event.ts"
 import { Controls } from "../session/Controls.ts"
+import type { PendingCall } from "../session/History.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import { Recorder } from "../session/Recorder.ts"
 import type { Invocation, Tool } from "./Tool.ts"
@@ -59,7 +60,9 @@ export class ToolRunner extends Context.Service<
     readonly mayStartEarly: (prepared: Prepared) => Effect.Effect<boolean>
     /** Runs a call to its recorded end. */
     readonly run: (prepared: Prepared) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
-    /** Answers a call that will not run, or whose outcome is not known. */
+    /** After a crash: what can be repeated without harm is run again, what cannot is reported as unknown. */
+    readonly settle: (call: PendingCall) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
+    /** Answers a call that will not run. */
     readonly answer: (
       call: Pick<Call, "id" | "name">,
       outcome: Exclude<ToolOutcome, "completed">,
@@ -107,7 +110,9 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     if (call.malformedInput !== undefined) return rejected(malformed(call.name, call.malformedInput))
     const tool = catalog.find(call.name)
     if (tool === undefined) {
-      return rejected(`There is no tool named ${call.name}. The tools of this session are: ${catalog.names().join(", ")}.`)
+      return rejected(
+        `There is no tool named ${call.name}. The tools of this session are: ${catalog.names().join(", ")}.`,
+      )
     }
     const decoded = yield* Effect.result(tool.decode(call.input))
     if (decoded._tag === "Failure") return rejected(decoded.failure.message)
@@ -135,7 +140,8 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
   })
 
   const mayStartEarly = Effect.fnUntraced(function* (prepared: Prepared) {
-    if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe) return false
+    if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe)
+      return false
     const { permissionMode } = yield* controls.current
     const decision = Permissions.settle(prepared.ask, permissionMode, rules)
     return decision !== "ask" && decision.behavior === "allow"
@@ -185,7 +191,13 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
 
     const progress = (text: string) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        recorder.show({ _tag: "ToolProgressed", toolUseId: call.id, tool: tool.name, text, elapsedMs: now - startedAt }),
+        recorder.show({
+          _tag: "ToolProgressed",
+          toolUseId: call.id,
+          tool: tool.name,
+          text,
+          elapsedMs: now - startedAt,
+        }),
       )
     const work = invocation.run({ toolUseId: call.id, progress })
     const exit = yield* Effect.exit(tool.interruptBehavior === "block" ? work : restore(work))
@@ -212,7 +224,8 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     if (typeof content !== "string" || content.length <= limit) return content
     const path = `${workspace.spillDir}/${callId}.txt`
     const saved = yield* Effect.result(files.writeAtomic(path, content, { mode: 0o600, makeParents: true }))
-    const rest = saved._tag === "Success" ? `The whole output is in ${path}` : `The rest is lost: ${saved.failure.message}`
+    const rest =
+      saved._tag === "Success" ? `The whole output is in ${path}` : `The rest is lost: ${saved.failure.message}`
     return [
       "<persisted-output>",
       `The output has ${content.length} characters, more than fit here. ${rest}`,
@@ -223,16 +236,40 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     ].join("\n")
   })
 
+  const run = (prepared: Prepared) =>
+    prepared._tag === "Rejected" ? answer(prepared.call, "failed", prepared.why) : attempt(prepared)
+
+  const settle = Effect.fnUntraced(function* ({
+    toolUseId: id,
+    tool: name,
+    input,
+    malformedInput,
+    started,
+  }: PendingCall) {
+    const call = { id, name, input, malformedInput }
+    if (started === undefined) {
+      return yield* answer(call, "cancelled", "The session ended before this call was started. It was not run.")
+    }
+    const prepared = yield* prepare(call)
+    if (started.idempotency !== "once") return yield* run(prepared)
+    const found = prepared._tag === "Ready" ? yield* prepared.invocation.judge(started.evidence) : undefined
+    yield* answer(call, "unknown", found === undefined ? unknown : `${unknown}\n${found}`)
+  })
+
   return ToolRunner.of({
     prepare,
     mayStartEarly,
+    run,
+    settle,
     answer,
-    run: (prepared) =>
-      prepared._tag === "Rejected" ? answer(prepared.call, "failed", prepared.why) : attempt(prepared),
   })
 })
 
 const previewChars = 2_000
+
+const unknown =
+  "The session ended while this call was running, so its outcome is unknown: it may have happened completely, in part or not at " +
+  "all. It was not repeated. Find out what is the case before you do it again."
 
 const malformed = (tool: string, raw: string): string => {
   const shown = raw.length > 200 ? `${raw.slice(0, 200)}… (${raw.length} characters)` : raw
@@ -241,4 +278,3 @@ const malformed = (tool: string, raw: string): string => {
     "Send the call again with complete arguments; split a very long one into several calls."
   )
 }
-

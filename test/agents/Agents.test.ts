@@ -16,7 +16,13 @@ const tools = [echo, note]
 
 const book = {
   rules: [
-    { when: { user: "Go" }, reply: [{ tool: "Note", input: { text: "a", ms: 60_000 } }, { tool: "Echo", input: { text: "b" } }] },
+    {
+      when: { user: "Go" },
+      reply: [
+        { tool: "Note", input: { text: "a", ms: 60_000 } },
+        { tool: "Echo", input: { text: "b" } },
+      ],
+    },
     { when: { user: "Look" }, reply: [{ tool: "Echo", input: { text: "b", ms: 60_000 } }] },
     { reply: "On we go." },
   ],
@@ -115,7 +121,10 @@ describe("Agents", () => {
         yield* interrupted("Look")
         yield* cutAfter("ToolStarted")
         const { events, requests } = yield* resumed("Well?")
-        assert.deepStrictEqual(only(events, "ToolEnded").map(({ outcome }) => outcome), ["completed"])
+        assert.deepStrictEqual(
+          only(events, "ToolEnded").map(({ outcome }) => outcome),
+          ["completed"],
+        )
         assert.deepStrictEqual(resultsIn(requests.at(-1)), ["b"])
       }).pipe(Effect.provide(TestRuntime.layer(book))),
     )

@@ -24,7 +24,11 @@ const look = Tool.make({
 
 const book = {
   rules: [
-    { when: { tool: "Look", turn: 2 }, reply: [{ tool: "Look", input: { at: "d" } }], faults: [{ status: 529, times: 1 }] },
+    {
+      when: { tool: "Look", turn: 2 },
+      reply: [{ tool: "Look", input: { at: "d" } }],
+      faults: [{ status: 529, times: 1 }],
+    },
     { when: { user: "again" }, reply: "All seen." },
     { reply: ["a", "b", "c"].map((at) => ({ tool: "Look", input: { at } })) },
   ],

@@ -22,7 +22,13 @@ import type { Playbook } from "../../src/testing/Playbook.ts"
 import { ScriptedServer } from "../../src/testing/ScriptedServer.ts"
 import { echo, ended, note, only, resultsIn, transitions } from "./session.ts"
 
-const node = Layer.mergeAll(NodeFiles.layer, NodeFileSystem.layer, NodePath.layer, NodeProcess.layer, NodeHttpFetch.layer)
+const node = Layer.mergeAll(
+  NodeFiles.layer,
+  NodeFileSystem.layer,
+  NodePath.layer,
+  NodeProcess.layer,
+  NodeHttpFetch.layer,
+)
 
 /** A runtime that knows nothing but a base URL, and a server behind it. */
 const world = (book: Playbook) =>
@@ -81,7 +87,9 @@ describe("over real HTTP", () => {
 
   it.effect("429 with retry-after is waited out as long as asked for", () =>
     Effect.gen(function* () {
-      const { events } = yield* play({ rules: [{ reply: "Hello.", faults: [{ status: 429, retry_after: 7, times: 1 }] }] })
+      const { events } = yield* play({
+        rules: [{ reply: "Hello.", faults: [{ status: 429, retry_after: 7, times: 1 }] }],
+      })
       assert.strictEqual(ended(events).result, "Hello.")
       assert.isAtLeast(waits(events)[0] ?? 0, 7_000)
     }),
@@ -152,7 +160,10 @@ describe("over real HTTP", () => {
         const { events, requests } = yield* play({ rules: [{ reply: "Hello.", faults: [{ not_a_stream }] }] })
         assert.strictEqual(ended(events).result, "Hello.")
         assert.deepStrictEqual(transitions(events), ["non_streaming_fallback"])
-        assert.deepStrictEqual(requests.map((request) => request.streamed), [true, false])
+        assert.deepStrictEqual(
+          requests.map((request) => request.streamed),
+          [true, false],
+        )
       }
     }),
   )

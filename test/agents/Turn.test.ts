@@ -109,9 +109,17 @@ describe("Turn", () => {
 
     it.effect("is sealed when a tool of the reply had begun: the call is not run twice", () =>
       Effect.gen(function* () {
-        const reply = [{ tool: "Echo", input: { text: "a" } }, { text: "Lost words.", before: "5s" as const }]
+        const reply = [
+          { tool: "Echo", input: { text: "a" } },
+          { text: "Lost words.", before: "5s" as const },
+        ]
         const { events, requests } = yield* play(
-          { rules: [{ when: { tool: "Echo" }, reply: "Done." }, { reply, faults: [{ reset: 7, times: 1 }] }] },
+          {
+            rules: [
+              { when: { tool: "Echo" }, reply: "Done." },
+              { reply, faults: [{ reset: 7, times: 1 }] },
+            ],
+          },
           "Go",
         )
         assert.deepStrictEqual(transitions(events), ["stream_sealed", "next_turn"])
@@ -156,8 +164,16 @@ describe("Turn", () => {
         const { events, requests } = yield* play(
           {
             turns: [
-              { reply: [{ tool: "Note", input: { text: "x" } }], stop_reason: "max_tokens", faults: [{ malformed: true }] },
-              { reply: [{ tool: "Note", input: { text: "x" } }], stop_reason: "max_tokens", faults: [{ malformed: true }] },
+              {
+                reply: [{ tool: "Note", input: { text: "x" } }],
+                stop_reason: "max_tokens",
+                faults: [{ malformed: true }],
+              },
+              {
+                reply: [{ tool: "Note", input: { text: "x" } }],
+                stop_reason: "max_tokens",
+                faults: [{ malformed: true }],
+              },
               { reply: "Done." },
             ],
           },
@@ -290,7 +306,13 @@ describe("Turn", () => {
     const book = {
       rules: [
         { when: { user: "Talk" }, reply: [{ text: "First part." }, { text: "Second part.", before: "10s" as const }] },
-        { when: { user: "Go" }, reply: [{ tool: "Note", input: { text: "a", ms: 60_000 } }, { tool: "Echo", input: { text: "b" } }] },
+        {
+          when: { user: "Go" },
+          reply: [
+            { tool: "Note", input: { text: "a", ms: 60_000 } },
+            { tool: "Echo", input: { text: "b" } },
+          ],
+        },
         { reply: "On we go." },
       ],
     }
@@ -307,7 +329,10 @@ describe("Turn", () => {
         const again = yield* hurried(Stream.runCollect(agent.prompt("And?")))
         assert.strictEqual(ended(again).result, "On we go.")
         const said = (yield* ScriptedModel.requests).at(-1)?.body.messages ?? []
-        assert.deepStrictEqual(said.map((message) => plainText(message.content)), ["Talk", "First part.", "And?"])
+        assert.deepStrictEqual(
+          said.map((message) => plainText(message.content)),
+          ["Talk", "First part.", "And?"],
+        )
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
     )
 
@@ -319,7 +344,10 @@ describe("Turn", () => {
         yield* agent.interrupt()
         const events = yield* turn.end
         assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
-        assert.deepStrictEqual(only(events, "ToolEnded").map((event) => event.outcome), ["cancelled", "cancelled"])
+        assert.deepStrictEqual(
+          only(events, "ToolEnded").map((event) => event.outcome),
+          ["cancelled", "cancelled"],
+        )
         const again = yield* hurried(Stream.runCollect(agent.prompt("And?")))
         assert.strictEqual(ended(again).terminal.reason, "completed")
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
@@ -333,7 +361,10 @@ describe("Turn", () => {
         yield* agent.interrupt("stop")
         yield* TestClock.adjust("1 minute")
         const events = yield* turn.end
-        assert.deepStrictEqual(only(events, "ToolEnded").map((event) => event.outcome), ["completed", "completed"])
+        assert.deepStrictEqual(
+          only(events, "ToolEnded").map((event) => event.outcome),
+          ["completed", "completed"],
+        )
         assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
     )
@@ -353,7 +384,10 @@ describe("Turn", () => {
         yield* agent.interrupt()
         yield* TestClock.adjust("1 minute")
         const events = yield* turn.end
-        assert.deepStrictEqual(only(events, "ToolEnded").map((event) => event.outcome), ["completed", "cancelled"])
+        assert.deepStrictEqual(
+          only(events, "ToolEnded").map((event) => event.outcome),
+          ["completed", "cancelled"],
+        )
         assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
     )

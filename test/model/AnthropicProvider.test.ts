@@ -168,10 +168,13 @@ describe("AnthropicProvider", () => {
             response.write(sse([Fake.start()]), () => Deferred.doneUnsafe(asked, Effect.void))
           } else Deferred.doneUnsafe(asked, Effect.void)
         })
-        const fiber = yield* Effect.forkChild(Effect.provide(events, at(server.url)), { startImmediately: true })
-        yield* Deferred.await(asked)
-        yield* Fiber.interrupt(fiber)
-        yield* Deferred.await(closed)
+        // The service lives on: it is the stream that closes its connection.
+        yield* Effect.gen(function* () {
+          const fiber = yield* Effect.forkChild(events, { startImmediately: true })
+          yield* Deferred.await(asked)
+          yield* Fiber.interrupt(fiber)
+          yield* Deferred.await(closed)
+        }).pipe(Effect.provide(at(server.url)))
       }
     }),
   )

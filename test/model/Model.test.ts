@@ -94,9 +94,7 @@ describe("Model", () => {
     return Effect.gen(function* () {
       const { events } = yield* play()
       const again = ["Attempt", "Abandoned", "Waiting"]
-      assert.deepStrictEqual(tags(events), [
-        ...again, ...again, ...again, "Attempt", "Block", "Reply",
-      ])
+      assert.deepStrictEqual(tags(events), [...again, ...again, ...again, "Attempt", "Block", "Reply"])
       assert.deepStrictEqual(
         only(events, "Attempt").map((event) => event.attempt),
         [1, 2, 3, 4],
@@ -113,14 +111,12 @@ describe("Model", () => {
 
   it.effect("takes the fallback model after three overloads in a row", () => {
     const fake = script(
-      ...[
-        fails("overloaded"),
-        fails("server_error"),
-        fails("overloaded"),
-        fails("overloaded"),
-        fails("overloaded"),
-        says("Hi"),
-      ],
+      fails("overloaded"),
+      fails("server_error"),
+      fails("overloaded"),
+      fails("overloaded"),
+      fails("overloaded"),
+      says("Hi"),
     )
     return Effect.gen(function* () {
       const { events } = yield* play(request({ fallbackModel: "sonnet" }))
@@ -235,7 +231,14 @@ describe("Model", () => {
     return Effect.gen(function* () {
       const { events, tookMs } = yield* play()
       assert.deepStrictEqual(tags(events), [
-        "Attempt", "Block", "Stalling", "Abandoned", "Waiting", "Attempt", "Block", "Reply",
+        "Attempt",
+        "Block",
+        "Stalling",
+        "Abandoned",
+        "Waiting",
+        "Attempt",
+        "Block",
+        "Reply",
       ])
       assert.deepInclude(only(events, "Stalling")[0], { quietMs: 45_000, abortAfterMs: 90_000 })
       assert.strictEqual(only(events, "Waiting")[0]?.reason, "stalled")

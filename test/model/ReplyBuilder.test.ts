@@ -57,7 +57,7 @@ describe("ReplyBuilder", () => {
   })
 
   it("keeps a block whose end was never announced when the message ends", () => {
-    const open = [...toolBlock(1, '{"a":1').slice(0, -1)]
+    const open = toolBlock(1, '{"a":1').slice(0, -1)
     const { pieces, reply } = build([start(), ...textBlock(0, "So").slice(0, -1), ...open, ...end("max_tokens")])
     assert.deepStrictEqual(pieces, [
       { index: 0, block: { type: "text", text: "So" } },

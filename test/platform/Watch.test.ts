@@ -9,14 +9,24 @@ import { type Change, collapse, Watch, type WatchOptions } from "../../src/platf
 
 const temp = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "troupe-watch-")))
 
-/** Watches, makes the changes, and returns the first burst. */
-const after = (paths: ReadonlyArray<string>, change: () => void, options: WatchOptions = { settleMs: 60 }) =>
+/** Watches, makes the changes, and returns everything up to the burst after which `enough` has been seen. */
+const after = (
+  paths: ReadonlyArray<string>,
+  change: () => void,
+  options: WatchOptions & { readonly enough?: number } = {},
+) =>
   Effect.scoped(
     Effect.gen(function* () {
       const watch = yield* Watch
-      const stream = yield* watch.open(paths, options)
+      const stream = yield* watch.open(paths, { settleMs: 60, ...options })
       yield* Effect.sync(change)
-      return yield* Stream.runCollect(Stream.take(stream, 1))
+      let seen = 0
+      return yield* Stream.runCollect(
+        Stream.takeUntil(stream, (burst) => {
+          seen += burst.length
+          return seen >= (options.enough ?? 1)
+        }),
+      )
     }),
   ).pipe(
     Effect.map((bursts) => bursts.flat()),
@@ -94,7 +104,7 @@ describe("Watch", () => {
       assert.deepStrictEqual(files(yield* after([directory], write)), ["z"])
       fs.rmSync(path.join(directory, "z"))
       fs.rmSync(path.join(directory, "sub", "y"))
-      const deep = yield* after([directory], write, { recursive: true, settleMs: 60 })
+      const deep = yield* after([directory], write, { recursive: true, enough: 2 })
       assert.deepStrictEqual(files(deep), ["sub/y", "z"])
     }),
   )

@@ -74,7 +74,12 @@ describe("Event", () => {
   it("carries a block of a type that does not exist yet", () => {
     const block = { type: "hologram_2031", depth: { a: [1, 2] } }
     const event = {
-      ...{ _tag: "BlockReceived", uuid: "u", messageId: "m", requestId: "r", model: "x", index: 0 },
+      _tag: "BlockReceived",
+      uuid: "u",
+      messageId: "m",
+      requestId: "r",
+      model: "x",
+      index: 0,
       block,
     }
     assert.deepStrictEqual<unknown>(encode(decode(event)), event)

@@ -10,7 +10,11 @@ describe("Controls", () => {
   it.effect("tells every change once, with who made it and what was before", () =>
     Effect.gen(function* () {
       const controls = yield* Controls.make(initial)
-      const seen = yield* controls.changes.pipe(Stream.take(2), Stream.runCollect, Effect.forkChild({ startImmediately: true }))
+      const seen = yield* controls.changes.pipe(
+        Stream.take(2),
+        Stream.runCollect,
+        Effect.forkChild({ startImmediately: true }),
+      )
       yield* controls.change("flag", { model: "opus" })
       yield* controls.change("flag", { model: "opus" })
       yield* controls.change("tool", { permissionMode: "plan" })
@@ -36,7 +40,11 @@ describe("Controls", () => {
     Effect.gen(function* () {
       const controls = yield* Controls.make(initial)
       yield* controls.change("early", { model: "opus" })
-      const seen = yield* controls.changes.pipe(Stream.take(1), Stream.runCollect, Effect.forkChild({ startImmediately: true }))
+      const seen = yield* controls.changes.pipe(
+        Stream.take(1),
+        Stream.runCollect,
+        Effect.forkChild({ startImmediately: true }),
+      )
       yield* controls.change("late", { model: "haiku" })
       assert.deepStrictEqual(
         (yield* Fiber.join(seen)).map(({ by }) => by),

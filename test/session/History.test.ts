@@ -14,6 +14,7 @@ import {
   call,
   done,
   ended,
+  id,
   imported,
   prompt,
   request,
@@ -40,9 +41,7 @@ const outline = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
 const after = (...events: ReadonlyArray<DurableEvent>) => outline(History.from(events).messages())
 
 const problemOf = (messages: ReadonlyArray<Message>) =>
-  messages.length === 0
-    ? undefined
-    : StrictApi.problem({ model: "m", max_tokens: 1, messages }, { mayContinue: true })
+  messages.length === 0 ? undefined : StrictApi.problem({ model: "m", max_tokens: 1, messages }, { mayContinue: true })
 
 describe("History", () => {
   it("puts the results of a reply's calls behind it, in the order of the calls", () => {
@@ -104,9 +103,18 @@ describe("History", () => {
 
   it("forgets an abandoned reply, also one that had ended", () => {
     assert.deepStrictEqual(after(prompt("go"), request("r"), block("r", "x"), abandoned("r")), ["user: go"])
-    assert.deepStrictEqual(after(prompt("go"), request("r"), block("r", "x"), ended("r", "max_tokens"), abandoned("r")), [
-      "user: go",
-    ])
+    assert.deepStrictEqual(
+      after(prompt("go"), request("r"), block("r", "x"), ended("r", "max_tokens"), abandoned("r")),
+      ["user: go"],
+    )
+  })
+
+  it("takes a call of the next attempt that has the id of an abandoned or cut-off one", () => {
+    const again = [block("s", call("a")), ended("s", "tool_use"), done("a")]
+    const expected = ["user: go", "assistant: call a", "user: result a"]
+    const first = [prompt("go"), request("r"), block("r", call("a"))]
+    assert.deepStrictEqual(after(...first, abandoned("r"), request("s", 2), ...again), expected)
+    assert.deepStrictEqual(after(...first, request("s"), ...again), expected)
   })
 
   it("keeps an abandoned reply that was sealed or of which a tool was begun", () => {
@@ -237,6 +245,10 @@ describe("History", () => {
     assert.strictEqual(history.totals.turns, 2)
     assert.strictEqual(history.totals.usage.input_tokens, 20)
     assert.closeTo(history.totals.costUsd, 0.02, 1e-9)
+    history.apply(started())
+    assert.strictEqual(history.totals.turns, 2)
+    history.apply(started(id(2)))
+    assert.strictEqual(history.totals.turns, 0)
     history.apply(prompt("more"))
     assert.isTrue(history.turnOpen)
     history.apply(turnEnded())
@@ -266,7 +278,11 @@ describe("History", () => {
     const makers: ReadonlyArray<() => DurableEvent> = [
       () => prompt(`p${a}`),
       () => prompt(a === 0 ? " " : `q${a}`, "between_rounds"),
-      () => prompt([call(`t${a}`), { type: "tool_result", tool_use_id: `t${b}` }, { type: "text", text: "s" }], "submit_interrupt"),
+      () =>
+        prompt(
+          [call(`t${a}`), { type: "tool_result", tool_use_id: `t${b}` }, { type: "text", text: "s" }],
+          "submit_interrupt",
+        ),
       () => request(`r${a}`, 1 + b),
       () => block(`r${a}`, a === 3 ? "" : `text ${b}`),
       () => block(`r${a}`, call(`t${b}`)),
@@ -279,7 +295,11 @@ describe("History", () => {
       () => done(`t${b}`),
       () => done(`t${b}`, b === 0 ? "" : [{ type: "text", text: " " }], "failed"),
       () => turnEnded(),
-      () => imported("user", [{ type: "tool_result", tool_use_id: `t${a}`, content: "x" }, { type: "text", text: "i" }]),
+      () =>
+        imported("user", [
+          { type: "tool_result", tool_use_id: `t${a}`, content: "x" },
+          { type: "text", text: "i" },
+        ]),
       () => imported("user", [{ type: "tool_result", tool_use_id: `t${a}`, content: "x" }]),
       () => imported("assistant", [{ type: "text", text: "y" }, call(`t${a}`)], `m${b}`),
       () => imported("assistant", [call(`u${a}`), { type: "image", source: {} }], `m${b}`),

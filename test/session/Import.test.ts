@@ -6,7 +6,14 @@ import * as StrictApi from "../../src/testing/StrictApi.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-const common = { isSidechain: false, userType: "external", cwd: "/work", sessionId: "s", version: "2.1.81", gitBranch: "" }
+const common = {
+  isSidechain: false,
+  userType: "external",
+  cwd: "/work",
+  sessionId: "s",
+  version: "2.1.81",
+  gitBranch: "",
+}
 
 const user = (uuid: string, parentUuid: string | null, content: unknown, more: Fields = {}): Fields => ({
   parentUuid,
@@ -18,11 +25,24 @@ const user = (uuid: string, parentUuid: string | null, content: unknown, more: F
   ...more,
 })
 
-const assistant = (uuid: string, parentUuid: string | null, messageId: string, block: unknown, more: Fields = {}): Fields => ({
+const assistant = (
+  uuid: string,
+  parentUuid: string | null,
+  messageId: string,
+  block: unknown,
+  more: Fields = {},
+): Fields => ({
   parentUuid,
   ...common,
   type: "assistant",
-  message: { id: messageId, type: "message", role: "assistant", model: "claude-x", content: [block], stop_reason: null },
+  message: {
+    id: messageId,
+    type: "message",
+    role: "assistant",
+    model: "claude-x",
+    content: [block],
+    stop_reason: null,
+  },
   uuid,
   timestamp: "2026-01-01T00:00:00.000Z",
   ...more,
@@ -69,7 +89,10 @@ describe("Import", () => {
       "user: result t1",
       "assistant: done",
     ])
-    assert.deepStrictEqual({ cwd, sessionId, version, model }, { cwd: "/work", sessionId: "s", version: "2.1.81", model: "claude-x" })
+    assert.deepStrictEqual(
+      { cwd, sessionId, version, model },
+      { cwd: "/work", sessionId: "s", version: "2.1.81", model: "claude-x" },
+    )
   })
 
   it("resumes one with a torn last line, a missing parent and an unpaired call", () => {

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FileSystem from "effect/FileSystem"
@@ -37,7 +38,9 @@ const replace = (bytes: Uint8Array) =>
   })
 
 const beside = Effect.map(MemoryDisk, (disk) =>
-  [...disk.directory(`${configDir}/troupe/sessions/${session}`).children.keys()].filter((name) => name.includes("damaged")),
+  [...disk.directory(`${configDir}/troupe/sessions/${session}`).children.keys()].filter((name) =>
+    name.includes("damaged"),
+  ),
 )
 
 const linesOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes).split("\n").slice(0, -1)
@@ -91,7 +94,8 @@ describe("Journal", () => {
     Effect.gen(function* () {
       yield* record(small)
       const whole = yield* bytesOf
-      const ends = linesOf(whole).reduce<Array<number>>((ends, line) => [...ends, (ends.at(-1) ?? -1) + line.length + 1], [])
+      const ends: Array<number> = []
+      for (const line of linesOf(whole)) ends.push((ends.at(-1) ?? -1) + line.length + 1)
       for (let cut = 0; cut < whole.length; cut++) {
         yield* replace(whole.subarray(0, cut))
         const complete = ends.filter((end) => end <= cut).length
@@ -175,7 +179,11 @@ describe("Journal", () => {
       const [name] = yield* beside
       const disk = yield* MemoryDisk
       const kept = disk.file(`${configDir}/troupe/sessions/${session}/${name}`)
-      assert.isTrue(linesOf(whole).at(-1)!.startsWith(new TextDecoder().decode(content(kept))))
+      assert.isTrue(
+        linesOf(whole)
+          .at(-1)!
+          .startsWith(new TextDecoder().decode(content(kept))),
+      )
       assert.isAbove(kept.length, 50)
     }).pipe(Effect.provide(memory)),
   )
@@ -188,7 +196,13 @@ describe("Journal", () => {
       const event = `"event":{"_tag":"Dreamt","of":"sheep"}`
       const odd = Records.encode(last.sum, { seq: tail + 1, time: 1, agent: "main", kind: "Dreamt", payload: event })
       const broken = `"event":{"_tag":"PromptReceived","content":7}`
-      const wrong = Records.encode(odd.sum, { seq: tail + 2, time: 1, agent: "main", kind: "PromptReceived", payload: broken })
+      const wrong = Records.encode(odd.sum, {
+        seq: tail + 2,
+        time: 1,
+        agent: "main",
+        kind: "PromptReceived",
+        payload: broken,
+      })
       yield* replace(new Uint8Array([...(yield* bytesOf), ...odd.bytes, ...wrong.bytes]))
       yield* record([prompt("on")])
       const { records, problems } = yield* reopen
@@ -315,6 +329,27 @@ describe("Journal on a watched disk", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("sets no timer while nothing is new", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      let sleeps = 0
+      const counting: Clock.Clock = {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+        currentTimeMillis: clock.currentTimeMillis,
+        currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+        currentTimeNanos: clock.currentTimeNanos,
+        monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+        monotonicTimeNanos: clock.monotonicTimeNanos,
+        sleep: (duration) => Effect.suspend(() => (sleeps++, clock.sleep(duration))),
+      }
+      const journal = yield* Journal.open(session).pipe(Effect.provideService(Clock.Clock, counting))
+      yield* journal.append("main", started())
+      yield* TestClock.adjust("100 millis")
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(sleeps, 1)
+    }).pipe(Effect.provide(memory)),
+  )
+
   it.effect("syncs at once when asked, once, and at the end", () => {
     const { seen, layer } = observed()
     return Effect.gen(function* () {
@@ -371,7 +406,10 @@ describe("Journal on a real disk", () => {
         assert.strictEqual(yield* modeOf(at), 0o700, at)
       assert.strictEqual(yield* modeOf(file), 0o600)
       const whole = yield* fs.readFile(file)
-      for (const damaged of [whole.subarray(0, whole.length - 3), whole.map((byte, at) => (at === 300 ? byte ^ 1 : byte))]) {
+      for (const damaged of [
+        whole.subarray(0, whole.length - 3),
+        whole.map((byte, at) => (at === 300 ? byte ^ 1 : byte)),
+      ]) {
         yield* fs.writeFile(file, damaged)
         const { records, problems } = yield* reopen
         assert.strictEqual(records.length, small.length)

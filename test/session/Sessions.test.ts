@@ -80,9 +80,29 @@ describe("Sessions", () => {
       assert.strictEqual((yield* Sessions.locate(id(1)))?.kind, "own")
       assert.deepStrictEqual(yield* Sessions.locate(id(2)), { kind: "foreign", sessionId: id(2), path })
       assert.strictEqual(yield* Sessions.locate(id(3)), undefined)
-      for (const bad of ["", "..", "../../../etc/passwd", `../${id(1)}`]) {
+      const disk = yield* MemoryDisk
+      writeAt(disk.open(`${configDir}/evil.jsonl`, 0), 0, new Uint8Array(9), 0)
+      for (const bad of ["", "..", "../../evil", `../${id(1)}`]) {
         assert.strictEqual(yield* Sessions.locate(bad), undefined)
       }
+    }).pipe(Effect.provide(memory)),
+  )
+
+  it.effect("turns to the transcript when nothing in the journal is readable, and keeps the damaged one", () =>
+    Effect.gen(function* () {
+      yield* record(id(1), [started(id(1))], 1000)
+      yield* foreign(id(1), "/a", "all of it", 1000)
+      const disk = yield* MemoryDisk
+      writeAt(disk.file(SessionPaths.journalPath({ configDir }, id(1))), 0, new Uint8Array(60), 0)
+      const found = (yield* Sessions.locate(id(1)))!
+      assert.strictEqual(found.kind, "foreign")
+      yield* Sessions.adopt(found)
+      assert.strictEqual((yield* Journal.read(id(1))).records.length, 2)
+      const names = [...disk.directory(SessionPaths.sessionDirectory({ configDir }, id(1))).children.keys()]
+      assert.strictEqual(names.filter((name) => name.includes("damaged")).length, 1)
+      disk.remove(found.path)
+      writeAt(disk.file(SessionPaths.journalPath({ configDir }, id(1))), 0, new Uint8Array(1000), 0)
+      assert.strictEqual((yield* Sessions.locate(id(1)))?.kind, "own")
     }).pipe(Effect.provide(memory)),
   )
 

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import { Host } from "../../src/platform/Host.ts"
 import { content, MemoryDisk, truncate, writeAt } from "../../src/platform/MemoryDisk.ts"
@@ -47,13 +49,19 @@ const write = (records: ReadonlyArray<JournalRecord>, from: ReadonlyArray<Journa
 const Line = Schema.Record(Schema.String, Schema.Unknown)
 const decodeLine = Schema.decodeUnknownSync(Schema.fromJsonString(Line))
 const textOf = Effect.map(MemoryDisk, (disk) => new TextDecoder().decode(content(disk.file(path))))
-const linesOf = Effect.map(textOf, (text) => text.split("\n").slice(0, -1).map((line) => decodeLine(line)))
+const linesOf = Effect.map(textOf, (text) =>
+  text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => decodeLine(line)),
+)
 const exists = Effect.flatMap(FileSystem.FileSystem, (fs) => fs.exists(path))
 
 /** type, and what it says. */
 const outline = (lines: ReadonlyArray<typeof Line.Type>) =>
   lines.map((line) => {
-    if (line["type"] !== "user" && line["type"] !== "assistant") return `${line["type"]} ${line["subtype"] ?? ""}`.trim()
+    if (line["type"] !== "user" && line["type"] !== "assistant")
+      return `${line["type"]} ${line["subtype"] ?? ""}`.trim()
     const message = Schema.decodeUnknownSync(Schema.Struct({ content: Schema.Unknown }))(line["message"])
     const words =
       typeof message.content === "string"
@@ -188,13 +196,23 @@ describe("Transcript", () => {
         writeAt(file, 0, new TextEncoder().encode(whole.slice(0, cut)), 0)
         yield* write([], records)
         const text = yield* textOf
-        const torn = cut === 0 || whole[cut - 1] === "\n" || whole[cut] === "\n" ? undefined : whole.slice(whole.lastIndexOf("\n", cut - 1) + 1, cut)
+        const torn =
+          cut === 0 || whole[cut - 1] === "\n" || whole[cut] === "\n"
+            ? undefined
+            : whole.slice(whole.lastIndexOf("\n", cut - 1) + 1, cut)
         const sound = text.split("\n").filter((line) => line !== "" && line !== torn)
         const lines = sound.map((line) => decodeLine(line))
-        assert.deepStrictEqual(outline(lines).filter((line) => line !== "last-prompt"), [
-          ...["user question 1", "assistant looking", "assistant t1", "user t1", "assistant answer 1", "system turn_duration"],
-          ...["user question 2", "assistant looking", "assistant t2", "user t2", "assistant answer 2", "system turn_duration"],
-        ])
+        assert.deepStrictEqual(
+          outline(lines).filter((line) => line !== "last-prompt"),
+          [1, 2].flatMap((n) => [
+            `user question ${n}`,
+            "assistant looking",
+            `assistant t${n}`,
+            `user t${n}`,
+            `assistant answer ${n}`,
+            "system turn_duration",
+          ]),
+        )
         assertChained(lines)
         yield* write([], records)
         assert.strictEqual(yield* textOf, text)
@@ -208,7 +226,12 @@ describe("Transcript", () => {
       disk.makeDirectory(`${configDir}/projects/-work-my-app`, 0, { recursive: true })
       const foreign = { type: "user", uuid: id(77), parentUuid: null, message: { role: "user", content: "hello" } }
       const aside = { ...foreign, uuid: id(78), isSidechain: true }
-      writeAt(disk.open(path, 0), 0, new TextEncoder().encode(`${JSON.stringify(foreign)}\n${JSON.stringify(aside)}`), 0)
+      writeAt(
+        disk.open(path, 0),
+        0,
+        new TextEncoder().encode(`${JSON.stringify(foreign)}\n${JSON.stringify(aside)}`),
+        0,
+      )
       yield* write(recordsOf([{ ...imported("user", "hello"), uuid: id(77) }, ...aTurn(1)]))
       const lines = yield* linesOf
       assert.strictEqual(lines[2]!["parentUuid"], id(77))
@@ -229,7 +252,8 @@ describe("Transcript", () => {
       yield* write(recordsOf(events))
       const { events: back, problems } = Import.events(yield* textOf)
       assert.deepStrictEqual(problems, [])
-      const said = (history: History.History) => JSON.stringify(history.messages().map(({ role, content }) => [role, content]))
+      const said = (history: History.History) =>
+        JSON.stringify(history.messages().map(({ role, content }) => [role, content]))
       assert.strictEqual(
         said(History.from(back)).replaceAll("(no output)", ""),
         said(History.from(events)).replaceAll("(no output)", ""),
@@ -237,14 +261,23 @@ describe("Transcript", () => {
     }).pipe(Effect.provide(memory)),
   )
 
-  it.live("reports a disk that refuses once, and never fails", () =>
-    Effect.gen(function* () {
+  it.live("reports a disk that refuses once, and never fails", () => {
+    const said: Array<string> = []
+    const logger = Logger.layer([Logger.make(({ message }) => said.push(String(message)))])
+    return Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const host = yield* Host
-      yield* fs.makeDirectory(host.configDir, { recursive: true })
-      yield* fs.writeFileString(`${host.configDir}/projects`, "a file in the way")
-      yield* write(recordsOf([started(session, "/work/my.app"), ...aTurn(1)]))
-      assert.strictEqual(yield* fs.readFileString(`${host.configDir}/projects`), "a file in the way")
-    }).pipe(Effect.provide(real)),
-  )
+      const directory = `${host.configDir}/projects/-work-my-app`
+      yield* fs.makeDirectory(directory, { recursive: true })
+      const transcript = yield* Transcript.open(options)
+      yield* fs.remove(directory, { recursive: true })
+      yield* fs.writeFileString(directory, "a file in the way")
+      for (const record of recordsOf([...aTurn(1), ...aTurn(2)])) yield* transcript.write(record)
+      assert.strictEqual(said.length, 1)
+      assert.match(said[0]!, /transcript stays incomplete/)
+      yield* fs.remove(directory)
+      yield* write([], recordsOf(aTurn(1)))
+      assert.include(yield* fs.readFileString(transcript.path), "question 1")
+    }).pipe(Effect.provide(Layer.merge(real, logger)))
+  })
 })

@@ -26,7 +26,11 @@ export const started = (sessionId = id(1), cwd = "/work"): DurableEvent => ({
   source: "startup",
 })
 
-export const prompt = (content: Content, delivery: Delivery = "prompt", harness = false): EventOf<"PromptReceived"> => ({
+export const prompt = (
+  content: Content,
+  delivery: Delivery = "prompt",
+  harness = false,
+): EventOf<"PromptReceived"> => ({
   _tag: "PromptReceived",
   uuid: fresh(),
   promptId: fresh(),

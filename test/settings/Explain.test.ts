@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { explain, list, pathOf, render } from "../../src/settings/Explain.ts"
+import { explain, hide, list, pathOf, render } from "../../src/settings/Explain.ts"
 import { canonical, get, mergeAll } from "../../src/settings/Merge.ts"
 import { parse } from "../../src/settings/SettingsFile.ts"
 import type { SettingsLayer, SourceKind } from "../../src/settings/SettingsLayer.ts"
@@ -69,11 +69,18 @@ describe("explain", () => {
     assert.strictEqual(explain(plugin, "enabledPlugins.fmt@team.example").value, true)
   })
 
-  it("prints a link to the place, and never a secret", () => {
-    const text = render(explain([file("user", "/u.json", '{"env": {"MY_API_KEY": "sk-123456"}}')], "env.MY_API_KEY"))
-    assert.include(text, "/u.json:1:10")
-    assert.notInclude(text, "sk-123456")
-    assert.include(text, "9 characters, hidden")
+  it("prints a link to the place, and never a secret, however deep", () => {
+    const secrets = [
+      file("user", "/u.json", '{"env": {"MY_API_KEY": "sk-123456", "PORT": "80"}, "apiKeyHelper": "pass"}'),
+    ]
+    const one = render(explain(secrets, "env.MY_API_KEY"))
+    assert.include(one, "/u.json:1:10")
+    assert.include(one, "9 characters, hidden")
+    const all = render(explain(secrets, "env"))
+    assert.include(all, '"PORT":"80"')
+    assert.notInclude(one + all, "sk-123456")
+    assert.notInclude(JSON.stringify(list(secrets).map(hide)), "sk-123456")
+    assert.include(render(explain(secrets, "apiKeyHelper")), '"pass"')
   })
 
   it("lists everything that is set, once", () => {

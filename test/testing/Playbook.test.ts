@@ -45,6 +45,11 @@ rules:
       ["book.yaml:2:5: unknown key wen; did you mean when? (at rules[0].wen)"],
     ],
     [
+      "an unknown key at the top",
+      "name: x\nrules: [{ reply: hi }]\nfalts: []\n",
+      ["book.yaml:3:1: unknown key falts; did you mean faults? (at falts)"],
+    ],
+    [
       "an unknown key deep inside",
       "rules:\n  - when:\n      user: { containz: x }\n    reply: hi\n",
       ["book.yaml:3:15: unknown key containz; did you mean contains? (at rules[0].when.user.containz)"],

@@ -17,6 +17,20 @@ describe("PromptCache", () => {
     assert.strictEqual(second.ttl, "1h")
   })
 
+  it("takes a message for the same, marked or not, as text or as a block", () => {
+    const plain = user([{ type: "text", text: "one" }])
+    for (const [before, after] of [
+      [user("one"), marked("one")],
+      [marked("one"), user("one")],
+      [plain, marked("one")],
+      [marked("one"), plain],
+    ] as const) {
+      const cache = PromptCache.make("always")
+      const { total } = cache.read(body([before]))
+      assert.strictEqual(cache.read(body([after])).cacheRead, total)
+    }
+  })
+
   it("caches nothing without a breakpoint, and only up to it", () => {
     const cache = PromptCache.make("marks")
     const plain = body([user("one"), assistant("two"), user("three")])

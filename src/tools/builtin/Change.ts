@@ -101,15 +101,17 @@ export const evidence = (
     Effect.orElseSucceed(() => ({})),
   )
 
-/** After a crash: did the change that left this evidence happen? */
-export const happened = Effect.fnUntraced(function* (left: Readonly<Record<string, string>>) {
+/** After a crash: whether the change that left this evidence happened, in words for the model. */
+export const judge = Effect.fnUntraced(function* (left: Readonly<Record<string, string>>) {
   const { path, before, after } = left
-  if (path === undefined || before === undefined || after === undefined || before === after) return "unknown" as const
+  if (path === undefined || before === undefined || after === undefined || before === after) return undefined
   const fs = yield* FileSystem.FileSystem
   const files = yield* Files
   const now = yield* fs.readFile(path).pipe(
     Effect.map(files.hash),
     Effect.orElseSucceed(() => absent),
   )
-  return now === after ? ("yes" as const) : now === before ? ("no" as const) : ("unknown" as const)
+  if (now === after) return `${path} has exactly the content that this call would have given it: it happened.`
+  if (now === before) return `${path} is as it was before this call: it did not happen.`
+  return `${path} has a content that neither this call nor the state before it explains.`
 })

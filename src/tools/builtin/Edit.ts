@@ -92,6 +92,7 @@ export const Edit = Tool.make<Input, Services>({
   effects: (input) => Effect.map(touched(input.file_path), (writes) => ({ writes })),
   validate: (input) => Effect.asVoid(plan(input)),
   evidence: (input) => Change.evidence(Effect.map(plan(input), ({ change }) => change)),
+  judge: Change.judge,
   run: Effect.fnUntraced(function* (input) {
     const { change, lines } = yield* plan(input)
     yield* Change.apply(change)

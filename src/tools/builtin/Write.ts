@@ -38,6 +38,7 @@ export const Write = Tool.make<Input, Services>({
   effects: (input) => Effect.map(touched(input.file_path), (writes) => ({ writes })),
   validate: (input) => Effect.asVoid(plan(input)),
   evidence: (input) => Change.evidence(plan(input)),
+  judge: Change.judge,
   run: Effect.fnUntraced(function* (input) {
     const change = yield* plan(input)
     yield* Change.apply(change)
