@@ -5,12 +5,12 @@ import { fileURLToPath } from "node:url"
 
 /** The order is data. A folder (or a file that stands alone) may import itself and whatever comes before it. */
 const order = [
-  ...["kernel", "protocol", "platform"],
-  ...["settings", "observability", "security", "session", "cost", "model"],
-  ...["policy", "hooks", "permissions", "tools", "mcp"],
-  ...["skills", "context", "agents", "teams", "loops", "plugins"],
-  ...["cluster", "Runtime.ts", "node", "replay", "testing", "index.ts", "cli"],
-]
+  ["kernel", "protocol", "platform"],
+  ["settings", "observability", "security", "session", "cost", "model"],
+  ["policy", "hooks", "permissions", "tools", "mcp"],
+  ["skills", "context", "agents", "teams", "loops", "plugins"],
+  ["cluster", "Runtime.ts", "node", "replay", "testing", "index.ts", "cli"],
+].flat()
 /** Only these may know that Node exists. */
 const nodeAllowed = [/^platform\/Node\w+\.ts$/, /^node\//, /^cli\//, /^testing\//]
 
@@ -38,12 +38,11 @@ for (const file of files) {
     const path = relative(root, normalize(join(root, dirname(file), target)))
       .split(sep)
       .join("/")
-    const from_ = place(file)
+    const own = place(file)
     const to = place(path)
-    if (from_ === -1) problems.push(`${file}: its folder has no place in the order (scripts/architecture.mjs)`)
+    if (own === -1) problems.push(`${file}: its folder has no place in the order (scripts/architecture.mjs)`)
     else if (to === -1) problems.push(`${file}: imports ${path}, which has no place in the order`)
-    else if (to > from_)
-      problems.push(`${file}: imports ${path}, which stands later (${order[to]} after ${order[from_]})`)
+    else if (to > own) problems.push(`${file}: imports ${path}, which stands later (${order[to]} after ${order[own]})`)
     if (!isType && !lazy) targets.push(path)
   }
   imports.set(file, targets)

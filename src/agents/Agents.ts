@@ -16,7 +16,7 @@ import * as SystemPrompt from "../context/SystemPrompt.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import * as Ids from "../kernel/Ids.ts"
 import * as Supervisor from "../kernel/Supervisor.ts"
-import { Model } from "../model/Model.ts"
+import type { Model } from "../model/Model.ts"
 import * as Rule from "../permissions/Rule.ts"
 import type { Files } from "../platform/Files.ts"
 import { Git } from "../platform/Git.ts"
@@ -27,7 +27,7 @@ import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
 import * as History from "../session/History.ts"
 import * as Journal from "../session/Journal.ts"
-import type { JournalError, SessionBusy } from "../session/JournalError.ts"
+import { JournalError, type SessionBusy } from "../session/JournalError.ts"
 import * as Recorder from "../session/Recorder.ts"
 import * as Sessions from "../session/Sessions.ts"
 import * as Transcript from "../session/Transcript.ts"
@@ -185,6 +185,10 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
       sessionId,
       why: "it exists already. Resume it with --resume, or choose another id.",
     })
+  }
+  // Nothing of it can be read: going on would pretend that nothing had been said.
+  if (origin.source !== "startup" && journal.records.length === 0) {
+    return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })
   }
   const history = History.from(journal.records.map((record) => record.event))
   const gitBranch = yield* git.branch(cwd)

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { BudgetExceeded } from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
-import { Model, type ModelError, type ModelEvent, type ModelRequest } from "../model/Model.ts"
+import { Model, ModelError, type ModelEvent, type ModelRequest } from "../model/Model.ts"
 import { type ContentBlock, text as textBlock } from "../protocol/Content.ts"
 import type { StopReason, StreamEvent } from "../protocol/StreamEvent.ts"
 import * as Usage from "../protocol/Usage.ts"
@@ -21,9 +21,16 @@ export interface Heard {
   readonly stopReason: StopReason | null
   readonly stopDetail: string | undefined
   readonly text: string
+  /** All attempts together, those included whose reply was void. */
   readonly usage: Usage.Usage
   readonly costUsd: number
   readonly durationMs: number
+}
+
+/** What a reply has used, as far as the service told. */
+interface Used {
+  readonly usage?: Usage.Usage
+  readonly costUsd?: number | null
 }
 
 export interface Hearing {
@@ -31,7 +38,7 @@ export interface Hearing {
     request: Omit<ModelRequest, "restartable">,
   ) => Effect.Effect<Heard, JournalError | ModelError | BudgetExceeded>
   /** Keeps what is complete of a reply that will not go on, the text of an unfinished block included. */
-  readonly seal: (reason: string) => Effect.Effect<Heard, JournalError>
+  readonly seal: (reason: string, used?: Used) => Effect.Effect<Heard, JournalError>
 }
 
 /** A reply that is being heard. */
@@ -51,6 +58,11 @@ export const make = Effect.fnUntraced(function* (round: Round) {
   let open: Open | undefined
   let said: Array<string> = []
   let heard: Heard | undefined
+  let spent: Required<Used> = { usage: Usage.none, costUsd: 0 }
+
+  const book = ({ usage = Usage.none, costUsd }: Used) => {
+    spent = { usage: Usage.add(spent.usage, usage), costUsd: (spent.costUsd ?? 0) + (costUsd ?? 0) }
+  }
 
   const keep = Effect.fnUntraced(function* (
     reply: Open,
@@ -103,16 +115,31 @@ export const make = Effect.fnUntraced(function* (round: Round) {
         const { _tag, ...waiting } = event
         return yield* recorder.emit({ _tag: "RetryWaiting", ...waiting })
       }
+      case "Stalling": {
+        const seconds = (ms: number) => Math.round(ms / 1000)
+        const message = `The model has sent nothing for ${seconds(event.quietMs)} s; the attempt is given up at ${seconds(event.abortAfterMs)} s.`
+        return yield* recorder.emit({ _tag: "Diagnosed", level: "warning", message })
+      }
       case "Abandoned": {
+        const { _tag, transition, ...abandoned } = event
+        // A call began just when the stream died: what has begun cannot be asked for again.
+        if (round.hasStarted()) return yield* brokenOff(event)
         open = undefined
         round.clear()
-        yield* recorder.emit({ _tag: "ReplyAbandoned", requestId: event.requestId, reason: event.reason })
-        return yield* recorder.emit({ _tag: "TransitionTaken", transition: event.transition, detail: event.reason })
+        book(event)
+        yield* recorder.emit({ _tag: "ReplyAbandoned", ...abandoned })
+        return yield* recorder.emit({ _tag: "TransitionTaken", transition, detail: event.reason })
       }
       case "Reply": {
         open = undefined
+        book(event)
         const { _tag, ...reply } = event
-        heard = { ...reply, stopDetail: reply.stopDetail, text: said.join("\n"), costUsd: reply.costUsd ?? 0 }
+        heard = {
+          ...nothing(reply.requestId),
+          stopReason: reply.stopReason,
+          stopDetail: reply.stopDetail,
+          durationMs: reply.durationMs,
+        }
         return yield* recorder.emit({ _tag: "ReplyEnded", ...reply })
       }
     }
@@ -123,10 +150,21 @@ export const make = Effect.fnUntraced(function* (round: Round) {
     stopReason: null,
     stopDetail: undefined,
     text: said.join("\n"),
-    usage: Usage.none,
-    costUsd: 0,
+    usage: spent.usage,
+    costUsd: spent.costUsd ?? 0,
     durationMs: 0,
   })
+
+  const brokenOff = (event: Extract<ModelEvent, { readonly _tag: "Abandoned" }>) =>
+    new ModelError({
+      reason: "broken_off",
+      message: event.reason,
+      model: open?.model ?? "",
+      attempts: 1,
+      requestId: event.requestId,
+      ...(event.usage !== undefined && { usage: event.usage }),
+      ...(event.costUsd !== undefined && { costUsd: event.costUsd }),
+    })
 
   const hearing: Hearing = {
     listen: Effect.fnUntraced(function* (request) {
@@ -134,7 +172,7 @@ export const make = Effect.fnUntraced(function* (round: Round) {
       yield* Stream.runForEach(model.stream({ ...request, restartable: () => !round.hasStarted() }), hear)
       return heard ?? nothing(open?.requestId ?? "")
     }),
-    seal: Effect.fnUntraced(function* (reason) {
+    seal: Effect.fnUntraced(function* (reason, used = {}) {
       const reply = open
       open = undefined
       if (reply === undefined) return heard ?? nothing("")
@@ -142,9 +180,19 @@ export const make = Effect.fnUntraced(function* (round: Round) {
         yield* keep(reply, reply.blocks, textBlock(reply.unfinished), undefined)
       }
       if (reply.blocks === 0) {
-        yield* recorder.emit({ _tag: "ReplyAbandoned", requestId: reply.requestId, reason })
+        book(used)
+        const { usage, costUsd } = used
+        yield* recorder.emit({
+          _tag: "ReplyAbandoned",
+          requestId: reply.requestId,
+          reason,
+          ...(usage !== undefined && { usage }),
+          ...(costUsd !== undefined && { costUsd }),
+        })
         return nothing(reply.requestId)
       }
+      const { usage = reply.usage, costUsd = null } = used
+      book({ usage, costUsd })
       yield* recorder.emit({
         _tag: "ReplyEnded",
         messageId: reply.messageId,
@@ -152,11 +200,11 @@ export const make = Effect.fnUntraced(function* (round: Round) {
         model: reply.model,
         stopReason: null,
         stopDetail: reason,
-        usage: reply.usage,
-        costUsd: null,
+        usage,
+        costUsd,
         durationMs: 0,
       })
-      return { ...nothing(reply.requestId), usage: reply.usage }
+      return nothing(reply.requestId)
     }),
   }
   return hearing

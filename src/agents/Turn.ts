@@ -121,34 +121,35 @@ const loop = Effect.fnUntraced(function* (
       ...(lastCall && { toolChoice: "none" as const }),
       ...(output && { outputConfig: output.config }),
     })
-    const listened = yield* interrupts.race(Effect.result(listening), () => history.waiting())
+    const hasNews = () => history.waiting()
+    const outcome = yield* interrupts.race(Effect.catchTag(listening, "ModelError", Effect.succeed), hasNews)
 
     // ── hear ─────────────────────────────────────────────────────────────────────────────────────────────
-    if (Interrupts.isInterrupt(listened)) {
-      tally.result = (yield* hearing.seal(listened.says)).text
-      yield* cancelOpenCalls(listened.says)
-      if (listened.kind === "abort") return ended("aborted_streaming")
-      yield* goOn("submit_interrupt")
-      continue
-    }
-    if (listened._tag === "Failure") {
-      const failure = listened.failure
-      if (!(failure instanceof ModelError)) return yield* failure
-      const heard = yield* hearing.seal(failure.message)
-      if (failure.reason !== "broken_off" || !recovery.maySeal()) {
-        yield* cancelOpenCalls("the reply broke off")
-        tally.result = heard.text
-        return ended(modelReason(failure), failure.message)
-      }
-      yield* goOn("stream_sealed", failure.message)
-    }
-    const heard = listened._tag === "Success" ? listened.success : yield* hearing.seal("")
-    tally.turns += 1
+    const interrupted = Interrupts.isInterrupt(outcome)
+    const failed = outcome instanceof ModelError
+    const heard = interrupted
+      ? yield* hearing.seal(outcome.says)
+      : failed
+        ? yield* hearing.seal(outcome.message, outcome)
+        : outcome
     tally.result = heard.text
     tally.usage = Usage.add(tally.usage, heard.usage)
     tally.costUsd += heard.costUsd
     tally.apiDurationMs += heard.durationMs
-
+    if (interrupted) {
+      yield* cancelOpenCalls(outcome.says)
+      if (outcome.kind === "abort") return ended("aborted_streaming")
+      yield* goOn("submit_interrupt")
+      continue
+    }
+    if (failed) {
+      if (outcome.reason !== "broken_off" || !recovery.maySeal()) {
+        yield* cancelOpenCalls("the reply broke off")
+        return ended(modelReason(outcome), outcome.message)
+      }
+      yield* goOn("stream_sealed", outcome.message)
+    }
+    tally.turns += 1
     if (lastCall) {
       yield* cancelOpenCalls("the turn limit was reached")
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
@@ -164,7 +165,7 @@ const loop = Effect.fnUntraced(function* (
     }
 
     // ── act ──────────────────────────────────────────────────────────────────────────────────────────────
-    const acted = yield* interrupts.race(round.finish, () => history.waiting())
+    const acted = yield* interrupts.race(round.finish, hasNews)
     if (Interrupts.isInterrupt(acted)) {
       yield* cancelOpenCalls(acted.says)
       if (acted.kind === "abort") return ended("aborted_tools")

@@ -43,6 +43,8 @@ const longestDelay = 32_000
 const patience = 15 * 60_000
 const overloadsUntilFallback = 3
 const deathsUntilWhole = 2
+/** Where nobody answers at all the address is probably wrong, and the person should hear that soon. */
+const callsToNobody = 5
 
 /** The stream had begun and did not come to its end. */
 const isDeath = (error: ProviderError) =>
@@ -66,7 +68,8 @@ export const next = (rung: Rung, error: ProviderError, situation: Situation): St
       delayMs: 0,
     }
   }
-  if (!mayGoOn) return { _tag: "GiveUp", why: `Gave up after ${rung.attempt} attempts.` }
+  if (!mayGoOn || (error.reason === "connection_failed" && rung.attempt >= callsToNobody))
+    return { _tag: "GiveUp", why: `Gave up after ${rung.attempt} attempts.` }
   if (error.retryAfterMs !== undefined && error.retryAfterMs > patience) {
     return { _tag: "GiveUp", why: `The service asks to wait ${Math.ceil(error.retryAfterMs / 60_000)} minutes.` }
   }

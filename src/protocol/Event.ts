@@ -76,7 +76,13 @@ const durable = {
     malformedInput: Schema.optionalKey(Schema.String),
   },
   /** Everything received for this request so far is void; another attempt follows or the turn ends. */
-  ReplyAbandoned: { requestId: Schema.String, reason: Schema.String },
+  ReplyAbandoned: {
+    requestId: Schema.String,
+    reason: Schema.String,
+    /** What the void part has used all the same, as far as the service told. */
+    usage: Schema.optionalKey(Usage),
+    costUsd: Schema.optionalKey(Schema.NullOr(Schema.Finite)),
+  },
   ReplyEnded: {
     messageId: Schema.String,
     requestId: Schema.String,

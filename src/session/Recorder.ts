@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { type Event, isDurable } from "../protocol/Event.ts"
 import type { History } from "./History.ts"
@@ -42,6 +43,7 @@ export const make = Effect.fnUntraced(function* (options: {
   readonly history: History
 }) {
   const { agent, journal, transcript, history } = options
+  const one = yield* Semaphore.make(1)
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
 
   const publish = (event: Event) => {
@@ -59,11 +61,16 @@ export const make = Effect.fnUntraced(function* (options: {
     history,
     emit: (event) => {
       if (!isDurable(event)) return Effect.sync(() => publish(event))
-      return Effect.flatMap(journal.append(agent, event), (record) => {
-        history.apply(event)
-        publish(event)
-        return transcript.write(record)
-      })
+      // One at a time and to the end: journal, history and watchers must agree on the order.
+      return one
+        .withPermit(
+          Effect.flatMap(journal.append(agent, event), (record) => {
+            history.apply(event)
+            publish(event)
+            return transcript.write(record)
+          }),
+        )
+        .pipe(Effect.uninterruptible)
     },
     show: (event) => Effect.sync(() => publish(event)),
     watch: Effect.gen(function* () {

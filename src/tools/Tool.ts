@@ -90,8 +90,10 @@ export interface Options<Input, R> {
   readonly summary?: (input: Input) => string
 }
 
-const always = <Input, A>(given: A | ((input: Input) => A) | undefined, otherwise: A): ((input: Input) => A) =>
-  given === undefined ? () => otherwise : given instanceof Function ? given : () => given
+const always = <Input, A extends boolean | string>(
+  given: A | ((input: Input) => A) | undefined,
+  otherwise: A,
+): ((input: Input) => A) => (typeof given === "function" ? given : () => given ?? otherwise)
 
 /**
  * Makes a tool. What is left out fails closed.

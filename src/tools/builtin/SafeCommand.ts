@@ -1,25 +1,11 @@
 /**
  * Owns the few commands that are plainly read-only: one program, plain words, nothing a shell would expand.
  *
- * A list of what is known to be harmless, on purpose short: what is not on it is treated as a command that writes.
+ * A list of what is known to be harmless, on purpose short: what is not on it is treated as a command that writes. Git is not on
+ * it: a repository's own configuration can make the most innocent sub-command run a program.
  */
 
 const readers = new Set(["pwd", "ls", "cat", "head", "tail", "wc", "stat", "du", "echo", "whoami", "uname", "which"])
-
-/** Sub-commands of git that only look, and whether they may be given more than options. */
-const looks: Readonly<Record<string, "any" | "options">> = {
-  status: "any",
-  log: "any",
-  diff: "any",
-  show: "any",
-  blame: "any",
-  "rev-parse": "any",
-  "ls-files": "any",
-  branch: "options",
-  remote: "options",
-}
-const gitOption =
-  /^(?:-[npsbuvarwzh]+|-\d+|--(?:stat|shortstat|numstat|oneline|short|long|porcelain|branch|name-only|name-status|cached|staged|graph|all|decorate|show-current|abbrev-ref|show-toplevel|patch|no-patch|reverse|merges|no-merges|follow|verbose|list)|--(?:max-count|since|until|author|format|pretty)=\S+|--)$/
 
 /** The words of a command that means nothing else to a shell than these words; `~` alone is the home that paths know too. */
 export const words = (command: string): ReadonlyArray<string> | undefined =>
@@ -31,11 +17,7 @@ export const isReadOnly = (command: string): boolean => {
   const given = words(command.trim())
   const [program, ...rest] = given ?? []
   if (program === undefined) return false
-  if (program !== "git") return readers.has(program) && rest.every((word) => !/^--.*=/.test(word))
-  const [sub, ...more] = rest
-  const may = sub === undefined ? undefined : looks[sub]
-  if (may === undefined) return false
-  return more.every((word) => (word.startsWith("-") ? gitOption.test(word) : may === "any"))
+  return readers.has(program) && rest.every((word) => !/^--.*=/.test(word))
 }
 
 /** Every word that could name a path. */

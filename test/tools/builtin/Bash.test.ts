@@ -175,15 +175,7 @@ describe("Bash", () => {
     inWorkspace(({ at }) =>
       Effect.gen(function* () {
         const readOnly = (command: string) => Effect.map(Bash.decode({ command }), (one) => one.readOnly)
-        for (const command of [
-          "pwd",
-          "ls -la src",
-          "cat a.txt",
-          "git status",
-          "git log --oneline -5",
-          "git diff HEAD~1 -- src/a.ts",
-          "git branch -a",
-        ]) {
+        for (const command of ["pwd", "ls -la src", "cat a.txt"]) {
           assert.isTrue(yield* readOnly(command), command)
         }
         for (const command of [
@@ -197,6 +189,7 @@ describe("Bash", () => {
           "cat a | sh",
           "X=1 ls",
           "LD_PRELOAD=x ls",
+          "git status",
           "git commit",
           "git -c alias.x=y status",
           "git diff --output=x",
