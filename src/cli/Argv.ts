@@ -11,6 +11,7 @@ export type Job =
   | ({ readonly _tag: "Session" } & SessionArgs)
   | ({ readonly _tag: "ConfigExplain"; readonly key: string | undefined; readonly json: boolean } & Common)
   | ({ readonly _tag: "ConfigList"; readonly json: boolean } & Common)
+  | ({ readonly _tag: "ConfigTrust"; readonly yes: boolean } & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -125,6 +126,8 @@ const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | st
   switch (wanted._tag) {
     case "ConfigExplain":
       return { _tag: "ConfigExplain", key: wanted.key, json: wanted.flags.json === true, ...common }
+    case "ConfigTrust":
+      return { _tag: "ConfigTrust", yes: wanted.yes, ...common }
     case "ConfigList":
       return { _tag: "ConfigList", json: wanted.flags.json === true, ...common }
     case "ModelServe":

@@ -10,6 +10,7 @@ import { TroupeNode } from "../node/index.ts"
 import { Host, make as makeHost } from "../platform/Host.ts"
 import * as Runtime from "../Runtime.ts"
 import { Settings, type SettingsOptions } from "../settings/Settings.ts"
+import * as TrustStore from "../settings/TrustStore.ts"
 import { render } from "../settings/SettingsLayer.ts"
 import type { Job } from "./Argv.ts"
 import type { Common, SessionArgs } from "./SessionArgs.ts"
@@ -29,6 +30,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio) {
       return yield* configExplain(job, stdio)
     case "ConfigList":
       return yield* configList(job, stdio)
+    case "ConfigTrust":
+      return yield* configTrust(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -96,6 +99,27 @@ const configList = (job: JobOf<"ConfigList">, stdio: Stdio) =>
     yield* stdio.out.write(listed(yield* current, job.json))
     return 0
   }).pipe(Effect.provide(withSettings(job)))
+
+const configTrust = (job: JobOf<"ConfigTrust">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { current } = yield* Settings
+    const snapshot = yield* current
+    if (snapshot.reviews.length === 0) {
+      yield* stdio.out.write(
+        "Nothing waits: no settings file of this folder wants anything executable, or you agreed already.\n",
+      )
+      return 0
+    }
+    const { waiting } = yield* Effect.promise(() => import("./ConfigView.ts"))
+    yield* stdio.out.write(waiting(snapshot))
+    if (!job.yes) {
+      yield* stdio.out.write("To put exactly this in force: troupe config trust --yes. A later change asks again.\n")
+      return 1
+    }
+    yield* TrustStore.approve(snapshot.reviews)
+    yield* stdio.out.write("In force from the next session on.\n")
+    return 0
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
 
 const serving = Effect.fnUntraced(function* (file: string, port: number) {
   const Playbook = yield* Effect.promise(() => import("../testing/Playbook.ts"))

@@ -13,6 +13,14 @@ export const explained = (explanations: ReadonlyArray<Explanation>, json: boolea
   return ended(plain(explanations.map(render).join("\n")))
 }
 
+/** `config trust`: what waits for a person to agree to it. */
+export const waiting = ({ layers }: Snapshot): string => {
+  const parts = layers.flatMap(({ source, withheld }) =>
+    Object.keys(withheld).length === 0 ? [] : [`${source.name} wants:`, JSON.stringify(withheld, undefined, 2)],
+  )
+  return ended(plain(parts.join("\n")))
+}
+
 /** `config list`: the sources from the strongest to the weakest, then the complaints. */
 export const listed = (snapshot: Snapshot, json: boolean): string => {
   const sources = snapshot.layers.toReversed().map((layer) => ({

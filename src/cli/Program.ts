@@ -58,6 +58,7 @@ export type Wanted =
   | { readonly _tag: "Session"; readonly prompt: string | undefined; readonly flags: Flags }
   | { readonly _tag: "ConfigExplain"; readonly key: string | undefined; readonly flags: CommandFlags }
   | { readonly _tag: "ConfigList"; readonly flags: CommandFlags }
+  | { readonly _tag: "ConfigTrust"; readonly yes: boolean; readonly flags: CommandFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
 
@@ -261,6 +262,16 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     ...sharedOptions(),
   ])
   list.action(() => want({ _tag: "ConfigList", flags: list.opts<CommandFlags>() }))
+
+  const trust = add(config, "trust", "agree to the executable settings of this folder, after looking at them", [
+    new Option("--yes", "without asking"),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  trust.action(() => {
+    const flags = trust.opts<CommandFlags & { readonly yes?: boolean }>()
+    want({ _tag: "ConfigTrust", yes: flags.yes === true, flags })
+  })
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

@@ -21,6 +21,7 @@ import { type Diagnostic, diagnose, place, type SettingsLayer } from "./Settings
 import { type Slice, slice } from "./Slice.ts"
 import { locate, type Sources } from "./Sources.ts"
 import * as Trust from "./Trust.ts"
+import * as TrustStore from "./TrustStore.ts"
 
 export interface SettingsOptions {
   /** Default: the host's. */
@@ -34,7 +35,7 @@ export interface SettingsOptions {
   readonly origins?: Readonly<Record<string, string>>
   /** Where the machine's policy is; default is the platform's place. */
   readonly managedDirectory?: string
-  /** Whether a person agreed to this executable configuration of the folder. Default: nobody did, and it is left out. */
+  /** Whether a person agreed to this executable configuration of the folder; what nobody agreed to is left out. Default: as remembered. */
   readonly trusted?: (review: Trust.Review) => boolean
 }
 
@@ -90,7 +91,10 @@ const make = Effect.fnUntraced(function* (options: SettingsOptions) {
   const services = yield* Effect.context<FileSystem.FileSystem | Path.Path | Files | Host>()
   const sources = yield* locate(options)
   const told = new Set<string>()
-  const load = Effect.map(sources.read, (found) => assemble(found, sources, options, told))
+  const load = Effect.gen(function* () {
+    const trusted = options.trusted ?? (yield* TrustStore.approved)
+    return assemble(yield* sources.read, sources, trusted, told)
+  })
   const reload = Effect.provideContext(load, services)
   const ref = yield* SubscriptionRef.make(yield* reload)
   return serve(
@@ -101,13 +105,18 @@ const make = Effect.fnUntraced(function* (options: SettingsOptions) {
 
 type Found = Effect.Success<Sources["read"]>
 
-const assemble = (found: Found, sources: Sources, options: SettingsOptions, told: Set<string>): Snapshot => {
+const assemble = (
+  found: Found,
+  sources: Sources,
+  trusted: (review: Trust.Review) => boolean,
+  told: Set<string>,
+): Snapshot => {
   const reviews: Array<Trust.Review> = []
   const diagnostics = [...found.diagnostics]
   const layers = found.layers.map((layer) => {
     diagnostics.push(...unknownIn(layer))
     const review = sources.folder(layer.source) ? Trust.review(layer.source, layer.value, sources.hash) : undefined
-    if (review === undefined || options.trusted?.(review) === true) return layer
+    if (review === undefined || trusted(review)) return layer
     reviews.push(review)
     diagnostics.push(waiting(layer, review))
     const { executable, harmless } = Trust.divide(layer.value)
@@ -149,7 +158,7 @@ const waiting = (layer: SettingsLayer, review: Trust.Review): Diagnostic => ({
   source: layer.source,
   key: review.keys.join(", "),
   ...layer.locate((review.keys[0] ?? "").split(".")),
-  message: "not in force until you trust this folder's executable settings",
+  message: "not in force until you agree to it: look at it with `troupe config trust`",
 })
 
 const serve = (
