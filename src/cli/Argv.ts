@@ -4,6 +4,7 @@
  * Pure and without Effect: facts about the terminal come in, a value comes out.
  */
 import { CommanderError, type Command } from "commander"
+import { nearest } from "../platform/Near.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
 
@@ -72,7 +73,7 @@ const usageError = (error: CommanderError, argv: ReadonlyArray<string>, program:
       if (notHere.has(name)) return `${name} is not supported by this version.`
       const known = program.options.flatMap((option) => [option.long ?? "", option.short ?? ""]).filter((s) => s !== "")
       const local = /\(Did you mean ([^?]+)\?\)/.exec(said)?.[1]
-      const near = local ?? (isCommand(argv, program) ? undefined : Program.nearest(name, known))
+      const near = local ?? (isCommand(argv, program) ? undefined : nearest(name, known))
       return `unknown flag ${name}.${near === undefined ? "" : ` Did you mean ${near}?`}`
     }
     case "commander.optionMissingArgument":
@@ -82,7 +83,7 @@ const usageError = (error: CommanderError, argv: ReadonlyArray<string>, program:
         /^option '(.+?)' argument '([\s\S]*?)' is invalid\.\s*([\s\S]*)$/.exec(said) ?? []
       if (flags === undefined || value === undefined) return said
       const choices = /^Allowed choices are (.+?)\.$/.exec(reason ?? "")?.[1]?.split(", ")
-      const near = choices && Program.nearest(value, choices)
+      const near = choices && nearest(value, choices)
       const why = choices
         ? `It must be one of ${choices.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`
         : reason

@@ -4,6 +4,7 @@
  * Nothing here loads Effect, so that `--help` and a mistyped flag are answered at once.
  */
 import { Command, InvalidArgumentError, Option } from "commander"
+import { nearest } from "../platform/Near.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 
 export const outputFormats = ["text", "json", "stream-json"] as const
@@ -111,28 +112,6 @@ const sources = (text: string): ReadonlyArray<SettingSource> =>
 const oneOf = (text: string, known: ReadonlyArray<string>): string => {
   const near = nearest(text, known)
   return `It must be one of ${known.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`
-}
-
-/** The name somebody probably meant: at most a third of it is wrong, capitals aside. */
-export const nearest = (text: string, known: ReadonlyArray<string>): string | undefined => {
-  const rated = known
-    .map((name) => ({ name, distance: distance(text.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
-    .sort((a, b) => a.distance - b.distance)
-  return rated[0]?.name
-}
-
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }
 
 const examples = `

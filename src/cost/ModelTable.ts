@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Host } from "../platform/Host.ts"
+import { nearest } from "../platform/Near.ts"
 import { families, knownModels } from "./KnownModels.ts"
 import { merge, type ModelSpec, type Overrides, unknown } from "./ModelSpec.ts"
 
@@ -74,33 +75,6 @@ export const make = (overrides: Overrides = {}, env: Env = () => undefined): Tab
 
 /** `[1m]` once asked for the long window; today's models have it without asking. */
 const stripped = (name: string): string => name.trim().replace(/\[1m\]$/i, "")
-
-/** The closest of some names, if it is close enough to be meant. */
-const nearest = (name: string, among: Iterable<string>): string | undefined => {
-  let best: string | undefined
-  let least = Math.max(2, Math.floor(name.length / 3)) + 1
-  for (const candidate of among) {
-    const distance = editDistance(name, candidate)
-    if (distance < least) {
-      least = distance
-      best = candidate
-    }
-  }
-  return best
-}
-
-const editDistance = (a: string, b: string): number => {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(swap, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1))
-    }
-    previous = row
-  }
-  return previous[b.length] ?? 0
-}
 
 /** The table in use. */
 export class ModelTable extends Context.Service<ModelTable, Table>()("troupe/cost/ModelTable") {

@@ -21,14 +21,16 @@ export const distance = (a: string, b: string): number => {
 
 const at = (row: ReadonlyArray<number>, index: number): number => row[index] ?? Number.POSITIVE_INFINITY
 
-/** The nearest candidates, best first; none when all are too far to be a slip of the hand. */
-export const nearest = (name: string, candidates: Iterable<string>, limit = 1): ReadonlyArray<string> => {
+/** The nearest of some names; none when all are too far to be a slip of the hand. */
+export const nearest = (name: string, candidates: Iterable<string>): string | undefined => {
   const wanted = name.toLowerCase()
-  const allowed = Math.max(1, Math.floor(name.length / 3))
-  return [...new Set(candidates)]
-    .map((candidate) => ({ candidate, far: distance(wanted, candidate.toLowerCase()) }))
-    .filter(({ far }) => far <= allowed)
-    .sort((a, b) => a.far - b.far || (a.candidate < b.candidate ? -1 : 1))
-    .slice(0, limit)
-    .map(({ candidate }) => candidate)
+  let best: string | undefined
+  let least = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of candidates) {
+    const far = distance(wanted, candidate.toLowerCase())
+    if (far >= least) continue
+    least = far
+    best = candidate
+  }
+  return best
 }

@@ -109,7 +109,7 @@ const among = (
   Object.keys(value)
     .filter((key) => !known.includes(key))
     .map((key) => {
-      const [suggestion] = nearest(key, known)
+      const suggestion = nearest(key, known)
       const path = [...prefix, key]
       return suggestion === undefined ? { path } : { path, suggestion: [...prefix, suggestion].join(".") }
     })

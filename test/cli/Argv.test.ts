@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { parse } from "../../src/cli/Argv.ts"
 import type { Facts, SessionArgs } from "../../src/cli/SessionArgs.ts"
-import { nearest, permissionModes } from "../../src/cli/Program.ts"
+import { permissionModes } from "../../src/cli/Program.ts"
 import { PermissionMode } from "../../src/protocol/PermissionMode.ts"
 import { endings } from "../../src/protocol/Terminal.ts"
 
@@ -245,10 +245,4 @@ describe("help", () => {
   it("knows every permission mode", () => {
     assert.deepStrictEqual([...permissionModes], [...PermissionMode.literals])
   })
-})
-
-it("the nearest name is one that is mostly right", () => {
-  assert.strictEqual(nearest("plna", ["plan", "default"]), undefined)
-  assert.strictEqual(nearest("pln", ["plan", "default"]), "plan")
-  assert.strictEqual(nearest("xyz", ["plan", "default"]), undefined)
 })

@@ -9,16 +9,12 @@ describe("nearest", () => {
     ["permision", "permissions"],
     ["fallbackmodels", "fallbackModel"],
   ])("takes %s for %s", (typed, meant) => {
-    assert.deepStrictEqual(nearest(typed, ["model", "permissions", "fallbackModel", "env"]), [meant])
+    assert.strictEqual(nearest(typed, ["model", "permissions", "fallbackModel", "env"]), meant)
   })
 
   it("suggests nothing that is not near", () => {
-    assert.deepStrictEqual(nearest("xyz", ["model", "env"]), [])
-    assert.deepStrictEqual(nearest("a", []), [])
-  })
-
-  it("gives several in order when asked", () => {
-    assert.deepStrictEqual(nearest("reed.ts", ["read.ts", "reed.js", "need.ts", "other"], 2), ["need.ts", "read.ts"])
+    assert.isUndefined(nearest("xyz", ["model", "env"]))
+    assert.isUndefined(nearest("a", []))
   })
 
   it.prop("distance is zero for the same name only, and symmetric", [Schema.String, Schema.String], ([a, b]) => {
