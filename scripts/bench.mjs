@@ -88,7 +88,15 @@ const row = (measure, ours, baseline, compared, unit, goal, ok) =>
 const ratio = (measure, ours, baseline, most) =>
   row(measure, ours, baseline, ours / baseline, "ms", { text: `≤ ${most} ×`, as: "×" }, ours / baseline <= most)
 const limit = (measure, ours, unit, most, baseline) =>
-  row(measure, ours, baseline, undefined, unit, { text: most === undefined ? "" : `≤ ${most} ${unit}` }, most === undefined || ours <= most)
+  row(
+    measure,
+    ours,
+    baseline,
+    undefined,
+    unit,
+    { text: most === undefined ? "" : `≤ ${most} ${unit}` },
+    most === undefined || ours <= most,
+  )
 
 // ── start ─────────────────────────────────────────────────────────────────────────────────────────────
 /** Runs each of them in turn, many times, so that all see the same weather. */
@@ -104,7 +112,11 @@ const interleaved = async (runs, measure) => {
 }
 
 const [floor, version, help] = await interleaved(
-  [["-e", "0"], [troupe, "--version"], [troupe, "--help"]],
+  [
+    ["-e", "0"],
+    [troupe, "--version"],
+    [troupe, "--help"],
+  ],
   async (args) => (await run(args)).ms,
 )
 ratio("--version, against node -e 0", version, floor, 1.15)
@@ -115,15 +127,12 @@ await run(prompt)
 const { lastBody: firstBody } = await watched(true)
 const bodyFile = join(root, "body")
 writeFileSync(bodyFile, firstBody)
-const [bareFirst, first] = await interleaved(
-  [[script("bare.cjs")], prompt],
-  async (args) => {
-    await play({ kind: "text" })
-    const { startedAt } = await run(args, { BENCH_BODY: bodyFile })
-    const { seen } = await watched()
-    return seen[0].arrivedAt - startedAt
-  },
-)
+const [bareFirst, first] = await interleaved([[script("bare.cjs")], prompt], async (args) => {
+  await play({ kind: "text" })
+  const { startedAt } = await run(args, { BENCH_BODY: bodyFile })
+  const { seen } = await watched()
+  return seen[0].arrivedAt - startedAt
+})
 ratio("spawn to first request, against node:http", first, bareFirst, 2.5)
 
 // ── turns ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -156,10 +165,19 @@ for (const turns of lengths) {
   const of = (figure) => [median(rounds.map((r) => figure(r.ours))), median(rounds.map((r) => figure(r.bare)))]
   const difference = (measure, [ours, bare]) =>
     row(measure, ours, bare, ours - bare, "ms", { text: "≤ + 3 ms", as: "+" }, ours - bare <= 3)
-  difference(`a turn, mean of ${turns}`, of((r) => mean(r.gaps)))
+  difference(
+    `a turn, mean of ${turns}`,
+    of((r) => mean(r.gaps)),
+  )
   if (turns >= 500) {
-    difference("… turns 1 to 50", of((r) => stretch(r.gaps, 0, 50)))
-    difference(`… turns ${turns - 50} to ${turns}`, of((r) => stretch(r.gaps, turns - 50, turns)))
+    difference(
+      "… turns 1 to 50",
+      of((r) => stretch(r.gaps, 0, 50)),
+    )
+    difference(
+      `… turns ${turns - 50} to ${turns}`,
+      of((r) => stretch(r.gaps, turns - 50, turns)),
+    )
   }
   if (turns >= 200) {
     const [ours, bare] = of((r) => r.peak)
@@ -191,9 +209,14 @@ limit("first request, all tools (estimate)", estimateTokenCount(firstBody), "tok
 server.disconnect()
 rmSync(root, { recursive: true, force: true })
 
-const number = (value) => (value === undefined ? "" : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2))
+const number = (value) =>
+  value === undefined ? "" : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2)
 const compared = ({ compared: value, goal }) =>
-  value === undefined ? "" : goal.as === "×" ? `${value.toFixed(2)} ×` : `${value < 0 ? "-" : "+"} ${number(Math.abs(value))}`
+  value === undefined
+    ? ""
+    : goal.as === "×"
+      ? `${value.toFixed(2)} ×`
+      : `${value < 0 ? "-" : "+"} ${number(Math.abs(value))}`
 if (json) {
   const figures = rows.map(({ goal, ...rest }) => ({ ...rest, goal: goal.text || null }))
   console.log(JSON.stringify({ node: process.version, platform: process.platform, quick, rows: figures }, null, 2))

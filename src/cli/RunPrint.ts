@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
-import type { Event } from "../protocol/Event.ts"
+import type { Event, EventOf } from "../protocol/Event.ts"
 import * as Terminal from "../protocol/Terminal.ts"
 import type { SessionArgs } from "./SessionArgs.ts"
 import { CannotStart, openSession, type Opener } from "./OpenSession.ts"
@@ -132,6 +132,10 @@ const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
         yield* output.print(messages.init(facts, yield* Ids.uuid))
       }
       if (event._tag === "Diagnosed" && event.level !== "info") yield* note(`troupe: ${event.message}\n`)
+      // Somebody waits for the text: a pause that is not explained looks like a program that hangs.
+      if (event._tag === "RetryWaiting" && args.outputFormat === "text" && screen === undefined) {
+        yield* note(`troupe: ${retrying(event)}\n`)
+      }
       if (event._tag === "TurnEnded") run.exitCode = Terminal.exitCode(event.terminal)
       yield* note(screen?.show(event) ?? "")
       for (const line of messages.apply(event, yield* Ids.uuid)) yield* output.print(line)
@@ -145,6 +149,9 @@ const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
     end: output.end,
   }
 }
+
+const retrying = ({ reason, delayMs, attempt, maxAttempts }: EventOf<"RetryWaiting">): string =>
+  `${reason.replace(/\.$/, "")}; trying again in ${(delayMs / 1000).toFixed(1)} s (attempt ${attempt} of ${maxAttempts})`
 
 /** The prompt, and what is piped in behind it. */
 const readPrompt = Effect.fnUntraced(function* (prompt: string | undefined, stdio: Stdio) {

@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Runtime from "../Runtime.ts"
 import * as Ids from "../kernel/Ids.ts"
+import { Encoded } from "../kernel/Protocol.ts"
 import type { HostFacts } from "../platform/Host.ts"
 import { HttpFetch } from "../platform/HttpFetch.ts"
 import type { MemoryDisk } from "../platform/MemoryDisk.ts"
@@ -39,6 +40,8 @@ export const layer = (
   return Layer.merge(Runtime.layer({ provider: model }), model).pipe(
     Layer.provideMerge(world),
     Layer.provideMerge(Ids.seeded),
+    // Every message between actors goes through its JSON form: nothing local sneaks into one.
+    Layer.provideMerge(Layer.succeed(Encoded, true)),
     Layer.provideMerge(
       Layer.effect(Random.Random, Random.withSeed(Effect.service(Random.Random), options.seed ?? "troupe")),
     ),

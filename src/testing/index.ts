@@ -1,8 +1,9 @@
 /** Owns the public face of `troupe/testing`: a scripted model, in process and over HTTP, and a workspace in memory. */
 import * as MemoryWorkspace from "./MemoryWorkspace.ts"
 import * as Playbook from "./Playbook.ts"
+import * as TestRuntime from "./TestRuntime.ts"
 
-export { MemoryWorkspace, Playbook }
+export { MemoryWorkspace, Playbook, TestRuntime }
 export type { ApiRequest } from "./ApiRequest.ts"
 export type { Fault } from "./Fault.ts"
 export type { When } from "./Matcher.ts"
