@@ -96,8 +96,15 @@ describe("README", () => {
   })
 
   it("lists every exit code", () => {
-    const listed = table(section(readme, "The command"), "Exit code").flatMap(([cell = ""]) => cell.split(", ").map(Number))
-    const known = new Set([...Object.values(endings).map((ending) => ending.exitCode), ...Object.values(signalCodes), 2, 141])
+    const listed = table(section(readme, "The command"), "Exit code").flatMap(([cell = ""]) =>
+      cell.split(", ").map(Number),
+    )
+    const known = new Set([
+      ...Object.values(endings).map((ending) => ending.exitCode),
+      ...Object.values(signalCodes),
+      2,
+      141,
+    ])
     assert.sameMembers(listed, [...known])
   })
 })

@@ -27,8 +27,16 @@ export const table = (text: string, title: string): ReadonlyArray<ReadonlyArray<
   const start = lines.findIndex((line) => line.startsWith(`| ${title} |`))
   if (start === -1) throw new Error(`There is no table of "${title}"`)
   const rest = lines.slice(start + 2)
-  const rows = rest.slice(0, rest.findIndex((line) => !line.startsWith("|")))
-  return rows.map((row) => row.split("|").slice(1, -1).map((cell) => cell.trim()))
+  const rows = rest.slice(
+    0,
+    rest.findIndex((line) => !line.startsWith("|")),
+  )
+  return rows.map((row) =>
+    row
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
 }
 
 /** Every path into the repository that a document names in code style or links to. */

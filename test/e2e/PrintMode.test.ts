@@ -44,7 +44,10 @@ describe.concurrent("troupe -p prints", () => {
   it.live("a line for every message: init, the assistant's blocks, tool results, the result", () =>
     Effect.gen(function* () {
       const { run, write } = yield* world({
-        turns: [{ reply: [{ text: "I look." }, { tool: "Read", input: { file_path: "notes.txt" } }] }, { reply: "Done." }],
+        turns: [
+          { reply: [{ text: "I look." }, { tool: "Read", input: { file_path: "notes.txt" } }] },
+          { reply: "Done." },
+        ],
       })
       write("notes.txt", "remember the milk\n")
       const ended = yield* run(["-p", "read it", "--output-format", "stream-json", "--verbose"])
@@ -68,7 +71,9 @@ describe.concurrent("troupe -p prints", () => {
       const ended = yield* run(argv)
       endedWith(ended, 0)
       const events = linesOf(ended.out).flatMap((line) => (line.type === "stream_event" ? [line["event"]] : []))
-      const text = events.map((event) => /"text_delta","text":"([^"]*)"/.exec(JSON.stringify(event))?.[1] ?? "").join("")
+      const text = events
+        .map((event) => /"text_delta","text":"([^"]*)"/.exec(JSON.stringify(event))?.[1] ?? "")
+        .join("")
       assert.strictEqual(text, "one two three")
       assert.isAbove(events.length, 6)
     }),
@@ -109,7 +114,13 @@ describe.concurrent("troupe -p takes", () => {
           { reply: "Both heard." },
         ],
       })
-      const flags = ["--input-format", "stream-json", "--output-format", "stream-json", "--dangerously-skip-permissions"]
+      const flags = [
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        "--dangerously-skip-permissions",
+      ]
       const { type, close, until, ended } = yield* start(["-p", ...flags], { input: "open" })
       const say = (content: string) => JSON.stringify({ type: "user", message: { role: "user", content } }) + "\n"
       yield* type(say("first") + '{"type":"control_request","request_id":"r1","request":{"subtype":"initialize"}}\n')
@@ -175,7 +186,10 @@ describe.concurrent("troupe -p takes", () => {
       const { run, requests, write, directory } = yield* world({
         rules: [
           { when: { tool: {} }, reply: "${lastToolResult}" },
-          { when: { prompt: { matches: "Read (?<file>\\S+)" } }, reply: [{ tool: "Read", input: { file_path: "${file}" } }] },
+          {
+            when: { prompt: { matches: "Read (?<file>\\S+)" } },
+            reply: [{ tool: "Read", input: { file_path: "${file}" } }],
+          },
         ],
       })
       const file = write(path.join(directory, "elsewhere", "far.txt"), "far away\n")

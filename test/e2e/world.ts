@@ -165,7 +165,8 @@ const running = (child: ChildProcess, input: string | undefined, gone: () => voi
       Effect.callback<void>((resume) => {
         const look = () => {
           if (seen(out)) resume(Effect.void)
-          else if (over) resume(Effect.die(new Error(`it ended before that was printed.\nstdout: ${out}\nstderr: ${err}`)))
+          else if (over)
+            resume(Effect.die(new Error(`it ended before that was printed.\nstdout: ${out}\nstderr: ${err}`)))
           else return
           waiting.delete(look)
         }
