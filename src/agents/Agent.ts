@@ -91,7 +91,7 @@ export const behavior = (settings: TurnSettings) => {
         if (state.turn?.promptId !== promptId) return [state, undefined] as const
         const { history } = yield* Recorder
         // A message that came while the turn was ending is not left without an answer.
-        if (history.waiting())
+        if (history.waiting() && history.lastPromptId !== promptId)
           return [{ ...state, turn: yield* begin(self, history.lastPromptId ?? promptId) }, undefined] as const
         const [next, ...queue] = state.queue
         if (next === undefined) return [{ turn: undefined, queue }, undefined] as const

@@ -36,6 +36,8 @@ interface Used {
 export interface Hearing {
   readonly listen: (
     request: Omit<ModelRequest, "restartable">,
+    /** How many blocks of what was said since the newest reply the request contains. */
+    containing: number,
   ) => Effect.Effect<Heard, JournalError | ModelError | BudgetExceeded>
   /** Keeps what is complete of a reply that will not go on, the text of an unfinished block included. */
   readonly seal: (reason: string, used?: Used) => Effect.Effect<Heard, JournalError>
@@ -58,6 +60,7 @@ export const make = Effect.fnUntraced(function* (round: Round) {
   let open: Open | undefined
   let said: Array<string> = []
   let heard: Heard | undefined
+  let contained = 0
   let spent: Required<Used> = { usage: Usage.none, costUsd: 0 }
 
   const book = ({ usage = Usage.none, costUsd }: Used) => {
@@ -100,7 +103,7 @@ export const make = Effect.fnUntraced(function* (round: Round) {
         }
         said = []
         const { _tag, ...attempt } = event
-        return yield* recorder.emit({ _tag: "RequestSent", ...attempt })
+        return yield* recorder.emit({ _tag: "RequestSent", ...attempt, said: contained })
       }
       case "Chunk": {
         if (open) follow(open, event.event)
@@ -167,8 +170,9 @@ export const make = Effect.fnUntraced(function* (round: Round) {
     })
 
   const hearing: Hearing = {
-    listen: Effect.fnUntraced(function* (request) {
+    listen: Effect.fnUntraced(function* (request, containing) {
       heard = undefined
+      contained = containing
       yield* Stream.runForEach(model.stream({ ...request, restartable: () => !round.hasStarted() }), hear)
       return heard ?? nothing(open?.requestId ?? "")
     }),

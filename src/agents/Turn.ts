@@ -109,18 +109,22 @@ const loop = Effect.fnUntraced(function* (
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
     const hearing = yield* Hearing.make(round)
+    const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
     const { model } = yield* controls.current
-    const listening = hearing.listen({
-      agent: options.agent,
-      model,
-      fallbackModel: options.fallbackModel,
-      maxTokens: recovery.slot(),
-      system: options.system,
-      tools: catalog.schemas(),
-      messages: history.messages(),
-      ...(lastCall && { toolChoice: "none" as const }),
-      ...(output && { outputConfig: output.config }),
-    })
+    const listening = hearing.listen(
+      {
+        agent: options.agent,
+        model,
+        fallbackModel: options.fallbackModel,
+        maxTokens: recovery.slot(),
+        system: options.system,
+        tools: catalog.schemas(),
+        messages: history.messages(),
+        ...(lastCall && { toolChoice: "none" as const }),
+        ...(output && { outputConfig: output.config }),
+      },
+      history.saidSoFar(),
+    )
     const hasNews = () => history.waiting()
     const outcome = yield* interrupts.race(Effect.catchTag(listening, "ModelError", Effect.succeed), hasNews)
 
@@ -137,21 +141,21 @@ const loop = Effect.fnUntraced(function* (
     tally.costUsd += heard.costUsd
     tally.apiDurationMs += heard.durationMs
     if (interrupted) {
-      yield* cancelOpenCalls(outcome.says)
+      yield* cancel(outcome.says)
       if (outcome.kind === "abort") return ended("aborted_streaming")
       yield* goOn("submit_interrupt")
       continue
     }
     if (failed) {
       if (outcome.reason !== "broken_off" || !recovery.maySeal()) {
-        yield* cancelOpenCalls("the reply broke off")
+        yield* cancel("the reply broke off")
         return ended(modelReason(outcome), outcome.message)
       }
       yield* goOn("stream_sealed", outcome.message)
     }
     tally.turns += 1
     if (lastCall) {
-      yield* cancelOpenCalls("the turn limit was reached")
+      yield* cancel("the turn limit was reached")
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {
@@ -167,7 +171,7 @@ const loop = Effect.fnUntraced(function* (
     // ── act ──────────────────────────────────────────────────────────────────────────────────────────────
     const acted = yield* interrupts.race(round.finish, hasNews)
     if (Interrupts.isInterrupt(acted)) {
-      yield* cancelOpenCalls(acted.says)
+      yield* cancel(acted.says)
       if (acted.kind === "abort") return ended("aborted_tools")
       yield* goOn("submit_interrupt")
       continue

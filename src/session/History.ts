@@ -122,6 +122,11 @@ export class History {
     return [...this.reply.calls.values()].filter((call) => call.result === undefined).map(pendingOf)
   }
 
+  /** How many blocks people have said since the newest reply was asked for. */
+  saidSoFar(): number {
+    return this.said.length
+  }
+
   /** Somebody said something that the newest request does not contain. */
   waiting(): boolean {
     return this.said.length > 0
@@ -147,7 +152,7 @@ export class History {
   private requested(event: EventOf<"RequestSent">): void {
     // A further attempt repeats the same messages: what was said since then is not in it, and stays behind its reply.
     const repeated = event.attempt > 1 && this.reply === undefined && this.requestId !== undefined
-    if (!repeated) this.freeze()
+    if (!repeated) this.freeze(event.said)
     this.requestId = event.requestId
   }
 
@@ -227,11 +232,13 @@ export class History {
     for (const block of toBlocks(event.content)) this.take(this.reply, block)
   }
 
-  private freeze(): void {
+  /** What was said beyond `count` blocks is not a part of it yet. */
+  private freeze(count = this.said.length): void {
+    const later = this.said.splice(count)
     this.frozen.push(...this.tail(this.frozen.length === 0))
     if (this.reply !== undefined && !isKept(this.reply)) this.forget(this.reply)
     this.reply = undefined
-    this.said = []
+    this.said = later
   }
 
   /** The newest reply, the answers to its calls in their order, then what people said. */

@@ -28,6 +28,8 @@ export interface Round {
   readonly clear: () => void
   /** Runs what has not run yet; returns when every call has its result. */
   readonly finish: Effect.Effect<void, JournalError | BudgetExceeded>
+  /** Ends the calls that started early; one that must not be cut off is waited for. */
+  readonly stop: Effect.Effect<void>
 }
 
 /** The calls belong to the scope: closing it stops the ones that run. */
@@ -39,7 +41,7 @@ export const make = Effect.gen(function* () {
   const early: Array<Fiber.Fiber<void, JournalError | BudgetExceeded>> = []
 
   const run = (prepared: Prepared) => Semaphore.withPermit(permits, runner.run(prepared))
-  const joinEarly = Effect.suspend(() => Effect.forEach(early.splice(0), Fiber.join, { discard: true }))
+  const joinEarly = Effect.suspend(() => Effect.forEach(early, Fiber.join, { discard: true }))
   let started = 0
 
   const round: Round = {
@@ -65,6 +67,7 @@ export const make = Effect.gen(function* () {
       }
       yield* joinEarly
     }),
+    stop: Effect.suspend(() => Fiber.interruptAll(early)),
   }
   return round
 })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FileSystem from "effect/FileSystem"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
@@ -267,6 +268,40 @@ describe("Turn", () => {
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
     )
 
+    it.effect("ends a call that had started early, too", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const turn = yield* begin(agent, "Early")
+        yield* turn.until("ToolStarted")
+        yield* agent.steer("left instead", { delivery: "submit_interrupt" })
+        const events = yield* turn.end
+        yield* TestClock.adjust("2 minutes")
+        assert.strictEqual(ended(events).result, "Left it is.")
+        assert.deepStrictEqual(
+          only(events, "ToolEnded").map((event) => event.outcome),
+          ["cancelled"],
+        )
+        const fs = yield* FileSystem.FileSystem
+        const journal = yield* fs.readFileString(agent.journalPath)
+        assert.strictEqual(journal.split('"kind":"ToolEnded"').length, 2)
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          TestRuntime.layer({
+            rules: [
+              { when: { history: "left instead" }, reply: "Left it is." },
+              {
+                reply: [
+                  { tool: "Echo", input: { text: "a", ms: 60_000 } },
+                  { text: "And…", before: "90s" },
+                ],
+              },
+            ],
+          }),
+        ),
+      ),
+    )
+
     it.effect("ends the running work when it cannot wait, and is never mistaken for an abort", () =>
       Effect.gen(function* () {
         const agent = yield* open()
@@ -424,6 +459,19 @@ describe("Turn", () => {
         assert.strictEqual(ended(events).terminal.reason, "budget_exhausted")
         assert.strictEqual(only(events, "ToolStarted").length, 2)
         assert.strictEqual(only(events, "ToolEnded").length, 3)
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("that allows nothing ends the turn before the first request, once", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        const seen = yield* agent.watch
+        const events = yield* hurried(Stream.runCollect(agent.prompt("Go")).pipe(Budget.within({ turns: 0 })))
+        assert.strictEqual(ended(events).terminal.reason, "max_turns")
+        assert.deepStrictEqual(yield* agent.status, { busy: false, queued: 0 })
+        assert.strictEqual((yield* ScriptedModel.requests).length, 0)
+        const all = yield* Stream.runCollect(Stream.takeUntil(seen, (event) => event._tag === "TurnEnded"))
+        assert.strictEqual(all.length, events.length)
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
     )
 

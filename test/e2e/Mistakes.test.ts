@@ -1,6 +1,7 @@
 /** Whatever is wrong outside, the command says what, where and how to fix it, in words and with the right exit code. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as http from "node:http"
 import * as net from "node:net"
 import * as path from "node:path"
 import { endedWith, place, resultOf, toldLast, world } from "./world.ts"
@@ -15,6 +16,25 @@ const deadPort = Effect.callback<number>((resume) => {
     server.close(() => resume(Effect.succeed(port)))
   })
 })
+
+/** A web server that has never heard of models. */
+const wiki = Effect.acquireRelease(
+  Effect.callback<{ readonly url: string; readonly server: http.Server }>((resume) => {
+    const server = http.createServer((_, response) => {
+      response.writeHead(404, { "content-type": "text/html" }).end("<h1>There is no such article</h1>")
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, server }))
+    })
+  }),
+  ({ server }) =>
+    Effect.sync(() => {
+      server.close()
+      server.closeAllConnections()
+    }),
+)
 
 describe.concurrent("a model that cannot be asked", () => {
   it.live("no key: says which variables to set", () =>
@@ -62,6 +82,16 @@ describe.concurrent("a model that cannot be asked", () => {
   )
 
   it.live("an address that is something else: asks whether it is a model service", () =>
+    Effect.gen(function* () {
+      const { run } = yield* place({ ANTHROPIC_API_KEY: "scripted" })
+      const { url } = yield* wiki
+      const ended = yield* run(["-p", "hi"], { env: { ANTHROPIC_BASE_URL: url } })
+      endedWith(ended, 1)
+      assert.match(ended.err, /404.*Check ANTHROPIC_BASE_URL/)
+    }),
+  )
+
+  it.live("the right server under a wrong path: does not blame the model's name", () =>
     Effect.gen(function* () {
       const { run, env } = yield* world(hello)
       const ended = yield* run(["-p", "hi"], { env: { ANTHROPIC_BASE_URL: `${env["ANTHROPIC_BASE_URL"]}/wiki` } })

@@ -73,15 +73,13 @@ describe.concurrent("a session", () => {
     Effect.gen(function* () {
       const { run, start, work, write } = yield* world({
         rules: [
+          { when: { tool: {} }, reply: "Done." },
           {
-            when: { prompt: "wait" },
+            when: { prompt: { equals: "wait" } },
             reply: [{ tool: "Bash", input: { command: "touch here; until [ -e go ]; do sleep 0.02; done" } }],
           },
-          { reply: "Done." },
-        ]
-          .toReversed()
-          .map((rule, index) => (index === 0 ? { when: { tool: {} }, ...rule } : rule))
-          .concat({ reply: "A copy." }),
+          { reply: "A copy." },
+        ],
       })
       const flags = ["--dangerously-skip-permissions"]
       const first = yield* start(["-p", "wait", "--session-id", one, ...flags])
@@ -90,7 +88,8 @@ describe.concurrent("a session", () => {
       endedWith(second, 1)
       assert.include(second.err, `Session ${one} is in use by process ${first.pid}.`)
       assert.match(second.err, /--fork-session/)
-      endedWith(yield* run(["-p", "me too", "--resume", one, "--fork-session", ...flags]), 0)
+      const copy = yield* run(["-p", "me too", "--resume", one, "--fork-session", ...flags])
+      endedWith(copy, 0)
       write("go", "")
       const end = yield* first.ended
       endedWith(end, 0)

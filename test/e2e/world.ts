@@ -35,6 +35,8 @@ export interface Options {
   /** All of stdin. `"open"` leaves it to `Running.type`; without either it is empty. */
   readonly input?: string
   readonly cwd?: string
+  /** Nobody reads stdout until the process has ended. */
+  readonly unread?: boolean
   /** For node itself, in front of the script. */
   readonly nodeFlags?: ReadonlyArray<string>
 }
@@ -44,6 +46,8 @@ export interface Running {
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   readonly type: (text: string) => Effect.Effect<void>
   readonly close: Effect.Effect<void>
+  /** The signals sent so far have reached it. */
+  readonly heard: Effect.Effect<void>
   /** Stops reading stdout, as `head` does when it has seen enough. */
   readonly leave: Effect.Effect<void>
   /** Waits until stdout satisfies this; fails the test when the process ends before it does. */
@@ -97,7 +101,7 @@ export const place = Effect.fnUntraced(function* (more: Readonly<Record<string, 
         stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe", "pipe"],
       })
       children.add(child)
-      return running(child, options.input, () => children.delete(child))
+      return running(child, options, () => children.delete(child))
     })
   const run = (argv: ReadonlyArray<string>, options?: Options) =>
     Effect.flatMap(start(argv, options), (child) => child.ended)
@@ -126,7 +130,7 @@ export const world = Effect.fnUntraced(function* (playbook: Playbook) {
   return { ...made, requests, atLeast } satisfies World
 })
 
-const running = (child: ChildProcess, input: string | undefined, gone: () => void): Running => {
+const running = (child: ChildProcess, { input, unread }: Options, gone: () => void): Running => {
   const { stdin, stdout, stderr } = child
   const bell = child.stdio[3]
   assert(stdout !== null && stderr !== null && bell instanceof Object && "on" in bell)
@@ -140,6 +144,7 @@ const running = (child: ChildProcess, input: string | undefined, gone: () => voi
     out += text
     waiting.forEach((look) => look())
   })
+  if (unread === true) stdout.pause()
   stderr.setEncoding("utf8").on("data", (text: string) => (err += text))
   bell.on("data", () => void Deferred.doneUnsafe(rung, Effect.succeed(true)))
   bell.on("error", () => {})
@@ -152,7 +157,10 @@ const running = (child: ChildProcess, input: string | undefined, gone: () => voi
     waiting.forEach((look) => look())
   })
   // A descendant that outlives the command would keep its pipes, and us, waiting.
-  child.once("exit", () => "destroy" in bell && bell.destroy())
+  child.once("exit", () => {
+    if ("destroy" in bell) bell.destroy()
+    stdout.resume()
+  })
   if (input !== undefined && input !== "open") stdin?.end(input)
 
   return {
@@ -160,6 +168,10 @@ const running = (child: ChildProcess, input: string | undefined, gone: () => voi
     signal: (name) => Effect.sync(() => void child.kill(name)),
     type: (text) => Effect.sync(() => void stdin?.write(text)),
     close: Effect.sync(() => void stdin?.end()),
+    heard: Effect.repeat(
+      Effect.sync(() => /ShdPnd:\s*0+$/m.test(fs.readFileSync(`/proc/${child.pid}/status`, "utf8"))),
+      { until: (none) => none },
+    ),
     leave: Effect.sync(() => void stdout.destroy()),
     until: (seen) =>
       Effect.callback<void>((resume) => {
@@ -220,13 +232,13 @@ export const endedWith = (ended: Ended, code: number): void => {
   assert.notMatch(ended.err, /\n\s+at .+[:)]/, "a stack trace is printed")
 }
 
-/** Living processes that were started in this world, found by its directory in their environment or their arguments. */
+/** Living processes that were started in this world: its directory is in their environment, their arguments, or where they stand. */
 export const survivors = (directory: string): ReadonlyArray<string> =>
   fs.readdirSync("/proc").flatMap((pid) => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return []
     try {
       const args = fs.readFileSync(`/proc/${pid}/cmdline`, "latin1")
-      const known = fs.readFileSync(`/proc/${pid}/environ`, "latin1") + args
+      const known = fs.readFileSync(`/proc/${pid}/environ`, "latin1") + args + fs.readlinkSync(`/proc/${pid}/cwd`)
       return known.includes(directory) ? [`${pid} ${args.replaceAll("\0", " ")}`] : []
     } catch {
       return []

@@ -326,3 +326,13 @@ describe("History", () => {
     { arbitrary: { runs: 1500 } },
   )
 })
+
+it("what was said while a request was being prepared stands behind its reply", () => {
+  const events = [prompt("first"), prompt("late"), { ...request("r1"), said: 1 }]
+  assert.isTrue(History.from(events).waiting())
+  assert.deepStrictEqual(after(...events, block("r1", "answer"), ended("r1")), [
+    "user: first",
+    "assistant: answer",
+    "user: late",
+  ])
+})
