@@ -1,6 +1,7 @@
 /** Signals and closed pipes: the turn ends in order, nothing is left running, and the session can go on. Linux only: it looks into /proc. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import process from "node:process"
@@ -43,7 +44,15 @@ const started = Effect.gen(function* () {
   return { ...made, child }
 })
 
-const noOrphans = (directory: string) => assert.deepStrictEqual(survivors(directory), [])
+/** A process that was killed takes a moment to be gone. */
+const noOrphans = Effect.fnUntraced(function* (directory: string) {
+  const none = Effect.sync(() => survivors(directory).length === 0)
+  yield* Effect.timeoutOption(
+    Effect.repeat(none, { until: (yes) => yes, schedule: Schedule.spaced("10 millis") }),
+    "2 seconds",
+  )
+  assert.deepStrictEqual(survivors(directory), [])
+})
 
 /** The next process finds every call answered, and the strict server accepts the history. */
 const goesOn = Effect.fnUntraced(function* (made: Effect.Success<typeof started>) {
@@ -71,7 +80,7 @@ describe.skipIf(process.platform !== "linux").concurrent("while a tool runs", ()
         is_error: true,
         terminal_reason: "aborted_tools",
       })
-      noOrphans(made.directory)
+      yield* noOrphans(made.directory)
       const results = linesOf(ended.out).filter((line) => line.type === "user")
       assert.strictEqual(results.length, 2)
       assert.match(JSON.stringify(results[0]), /It was stopped; it may have done part of its work/)
@@ -87,7 +96,7 @@ describe.skipIf(process.platform !== "linux").concurrent("while a tool runs", ()
       yield* made.child.heard
       yield* made.child.signal("SIGINT")
       endedWith(yield* made.child.ended, 130)
-      noOrphans(made.directory)
+      yield* noOrphans(made.directory)
       yield* goesOn(made)
     }),
   )
@@ -107,7 +116,7 @@ describe.skipIf(process.platform !== "linux").concurrent("while a tool runs", ()
       yield* child.heard
       yield* child.signal("SIGINT")
       endedWith(yield* child.ended, 130)
-      noOrphans(directory)
+      yield* noOrphans(directory)
     }),
   )
 
@@ -118,7 +127,7 @@ describe.skipIf(process.platform !== "linux").concurrent("while a tool runs", ()
       const ended = yield* made.child.ended
       endedWith(ended, 143)
       assert.strictEqual(resultOf(ended)["terminal_reason"], "aborted_tools")
-      noOrphans(made.directory)
+      yield* noOrphans(made.directory)
       yield* goesOn(made)
     }),
   )
@@ -128,7 +137,7 @@ describe.skipIf(process.platform !== "linux").concurrent("while a tool runs", ()
       const made = yield* started
       yield* made.child.signal("SIGHUP")
       endedWith(yield* made.child.ended, 129)
-      noOrphans(made.directory)
+      yield* noOrphans(made.directory)
       yield* goesOn(made)
     }),
   )
@@ -200,7 +209,7 @@ describe.concurrent("a reader that goes away", () => {
       const ended = yield* child.ended
       endedWith(ended, 141)
       assert.strictEqual(ended.err, "")
-      if (process.platform === "linux") noOrphans(directory)
+      if (process.platform === "linux") yield* noOrphans(directory)
     }),
   )
 

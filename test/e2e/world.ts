@@ -83,7 +83,7 @@ export const place = Effect.fnUntraced(function* (more: Readonly<Record<string, 
   const [work, config, home] = ["work", "config", "home"].map((name) => path.join(directory, name))
   assert(work !== undefined && config !== undefined && home !== undefined)
   for (const one of [work, home]) fs.mkdirSync(one)
-  const env = {
+  const env: Readonly<Record<string, string | undefined>> = {
     PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env["PATH"] ?? ""}`,
     HOME: home,
     TMPDIR: directory,
