@@ -44,7 +44,7 @@ export type Services = Agents | Model | ModelTable | CostGovernor | Settings | G
  * Everything an agent needs, on top of a platform.
  *
  * @example
- * program.pipe(Effect.provide(Runtime.layer({ settings: "project" })), Effect.provide(TroupeNode.layer))
+ * program.pipe(Effect.provide(Runtime.layer({ settings: "project" }).pipe(Layer.provide(TroupeNode.layer))))
  */
 export const layer = <E = never, R = never>(
   options: RuntimeOptions<E, R> = {},
@@ -97,8 +97,10 @@ const knobs = Layer.unwrap(
     const { env } = yield* Host
     const { value: permissions = {} } = yield* slice("permissions", Permissions)
     const { value: model } = yield* slice("model", Schema.String)
+    const { value: fallbackModel } = yield* slice("fallbackModel", Schema.String)
     const defaults = Layer.succeed(SessionDefaults, {
       model: env("ANTHROPIC_MODEL") ?? model,
+      fallbackModel,
       permissionMode: permissions.defaultMode,
       allow: permissions.allow,
       deny: permissions.deny,

@@ -106,11 +106,11 @@ export const behavior = (settings: TurnSettings) => {
 /** A turn that a crash cut off has ended; the next one settles what it left open. */
 const closeOpenTurn = Effect.gen(function* () {
   const recorder = yield* Recorder
-  const { turnOpen, lastPromptId } = recorder.history
-  if (!turnOpen || lastPromptId === undefined) return
+  const { openPromptId: promptId } = recorder.history
+  if (promptId === undefined) return
   yield* recorder.emit({
     _tag: "TurnEnded",
-    promptId: lastPromptId,
+    promptId,
     terminal: { reason: "session_failed", detail: "The session ended before this turn did." },
     result: "",
     turns: 0,

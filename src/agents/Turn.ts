@@ -53,6 +53,8 @@ export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn
       Effect.as(cancelOpenCalls("the budget was spent"), ended(budgetReason(spent), spent.message)),
     ),
     Effect.catchTag("JournalError", (failure) => Effect.succeed(ended("session_failed", failure.message))),
+    // A bug of ours ends this turn, not the agent: whoever waits for it is told.
+    Effect.catchDefect((bug) => Effect.succeed(ended("session_failed", `A defect: ${say(bug)}`))),
   )
   const event: EventOf<"TurnEnded"> = {
     _tag: "TurnEnded",
@@ -120,6 +122,7 @@ const loop = Effect.fnUntraced(function* (
         system: options.system,
         tools: catalog.schemas(),
         messages: history.messages(),
+        authorOf: (message) => history.authorOf(message),
         ...(lastCall && { toolChoice: "none" as const }),
         ...(output && { outputConfig: output.config }),
       },
@@ -262,6 +265,8 @@ const modelReason = ({ reason }: ModelError): TerminalReason => {
       return "api_error"
   }
 }
+
+const say = (bug: unknown): string => (bug instanceof Error ? bug.message : String(bug))
 
 const summaryRequest = (limit: number): string =>
   `The limit of ${limit} turns is reached and no more tools can be used. Summarise in a few sentences what is done, what is not, and what to do next.`

@@ -44,7 +44,7 @@ const clues = (error: unknown): Clues => {
 /** What to do about a failure of the model service, by its reason. */
 const modelFixes: Readonly<Record<string, string>> = {
   misconfigured: "set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN). To look around without a key: troupe demo",
-  unauthenticated: "check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN: the service does not accept it",
+  unauthenticated: "check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN. To look around without a key: troupe demo",
   forbidden: "the key has no access to this; use another key or another --model",
   billing: "check the plan and the credit of the account the key belongs to",
   spend_cap: "the account's spending limit is reached; raise it or wait for its reset",

@@ -1,7 +1,8 @@
 /**
  * Owns the ledger of what was spent, by model and by agent. It counts; the limits are `Budget`'s.
  *
- * Its state is a fold over replies, so a new life rebuilds it from the journals.
+ * Its state is a fold over replies. They are all in the journals, so whoever gives it a `history` made of them (`entryOf`) gets
+ * the whole ledger back in a new life.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -43,9 +44,6 @@ export const CostProtocol = Protocol.make({
   Record: { payload: Entry },
   Report: { success: Report },
 })
-
-/** On whose account model calls are booked; inherited by every fiber of an agent. */
-export const Payer = Context.Reference<string>("troupe/cost/CostGovernor/Payer", { defaultValue: () => "main" })
 
 /** Where a new life finds what was spent before it. */
 export type History = Effect.Effect<Iterable<Entry>>

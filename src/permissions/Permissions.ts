@@ -1,5 +1,5 @@
 /**
- * Owns the decision whether a call may run: rules from the command line, the permission mode, and a person if there is one.
+ * Owns the decision whether a call may run: rules from flags and settings, the permission mode, and a person if there is one.
  *
  * Whatever cannot be decided is denied, with the way to allow it.
  */

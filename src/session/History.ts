@@ -42,6 +42,7 @@ interface Call {
 }
 
 interface Reply {
+  readonly model: string | undefined
   readonly requestId: string | undefined
   readonly messageId: string | undefined
   readonly imported: boolean
@@ -55,6 +56,7 @@ interface Reply {
 export class History {
   private readonly frozen: Array<Message> = []
   private readonly usedIds = new Set<string>()
+  private readonly authors = new WeakMap<Message, string>()
   private reply: Reply | undefined
   /** What people said after the newest reply was asked for. */
   private said: Array<ContentBlock> = []
@@ -66,8 +68,8 @@ export class History {
   controls: ControlsState | undefined
   firstPrompt: string | undefined
   lastPromptId: string | undefined
-  /** A prompt was received and its turn has not ended. */
-  turnOpen = false
+  /** The prompt whose turn has not ended. */
+  openPromptId: string | undefined
   /** Of this session alone, not of the one it was forked from. */
   totals: Totals = nothing
 
@@ -98,7 +100,7 @@ export class History {
       case "ToolEnded":
         return this.answered(event)
       case "TurnEnded":
-        this.turnOpen = false
+        this.openPromptId = undefined
         return
       case "MessageImported":
         return event.role === "user" ? this.importedUser(event) : this.importedReply(event)
@@ -114,6 +116,11 @@ export class History {
   messages(): ReadonlyArray<Message> {
     this.built ??= [...this.frozen, ...this.tail(this.frozen.length === 0)]
     return this.built
+  }
+
+  /** The model that wrote a message of this conversation. */
+  authorOf(message: Message): string | undefined {
+    return this.authors.get(message)
   }
 
   /** The calls of the newest reply that still need a result, in order. */
@@ -140,7 +147,7 @@ export class History {
   private prompted(event: EventOf<"PromptReceived">): void {
     this.said.push(...HistoryBlocks.userBlocks(event.content))
     this.lastPromptId = event.promptId
-    this.turnOpen = true
+    this.openPromptId ??= event.promptId
     if (event.harness !== true) this.remember(event.content)
   }
 
@@ -160,7 +167,7 @@ export class History {
     if (this.reply?.requestId !== event.requestId || this.reply.ended) {
       if (this.reply !== undefined || this.requestId !== event.requestId) this.freeze()
       this.requestId = event.requestId
-      this.reply = newReply(event.requestId, event.messageId, false)
+      this.reply = newReply(event, false)
     }
     this.take(this.reply, event.block, event.malformedInput)
   }
@@ -226,7 +233,7 @@ export class History {
     const same = event.messageId !== undefined && this.reply?.messageId === event.messageId && this.said.length === 0
     if (!same || this.reply === undefined) {
       this.freeze()
-      this.reply = newReply(undefined, event.messageId, true)
+      this.reply = newReply(event, true)
       this.requestId = undefined
     }
     for (const block of toBlocks(event.content)) this.take(this.reply, block)
@@ -250,7 +257,9 @@ export class History {
     const messages: Array<Message> = []
     if (assistant.length > 0) {
       if (first) messages.push(HistoryBlocks.missingBeginning)
-      messages.push({ role: "assistant", content: assistant })
+      const message: Message = { role: "assistant", content: assistant }
+      if (reply?.model !== undefined) this.authors.set(message, reply.model)
+      messages.push(message)
     }
     if (user.length > 0) messages.push({ role: "user", content: user })
     return messages
@@ -266,9 +275,13 @@ export const from = (events: Iterable<DurableEvent>): History => {
   return history
 }
 
-const newReply = (requestId: string | undefined, messageId: string | undefined, imported: boolean): Reply => ({
-  requestId,
-  messageId,
+const newReply = (
+  from: { readonly requestId?: string; readonly messageId?: string; readonly model?: string },
+  imported: boolean,
+): Reply => ({
+  model: from.model,
+  requestId: from.requestId,
+  messageId: from.messageId,
   imported,
   blocks: [],
   calls: new Map(),

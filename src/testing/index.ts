@@ -1,4 +1,4 @@
-/** Owns the public face of `troupe/testing`: a scripted model, in process and over HTTP, and a workspace in memory. */
+/** Owns the public face of `troupe/testing`: a scripted model, in process and over HTTP, a workspace in memory, and a whole runtime on both. */
 import * as MemoryWorkspace from "./MemoryWorkspace.ts"
 import * as Playbook from "./Playbook.ts"
 import * as TestRuntime from "./TestRuntime.ts"

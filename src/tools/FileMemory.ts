@@ -35,8 +35,6 @@ export class FileMemory extends Context.Service<
     /** Lines `from` to `to` of `total` were read; parts of the same content add up. */
     readonly sawLines: (path: string, hash: string, lines: Lines) => void
     readonly forget: (path: string) => void
-    /** After a resume: files this session had seen, as `(path, hash)`. */
-    readonly restore: (seen: Iterable<{ readonly path: string; readonly hash: string }>) => void
     /** After a resume: the typed output of an earlier Read, Write or Edit; anything else is ignored. */
     readonly learn: (structured: unknown) => void
   }
@@ -64,9 +62,6 @@ const make = (): FileMemory["Service"] => {
     sawAll,
     sawLines,
     forget: (path) => void files.delete(path),
-    restore: (seen) => {
-      for (const { path, hash } of seen) sawAll(path, hash)
-    },
     learn: (structured) => {
       const found = Option.getOrUndefined(decode(structured))
       if (found === undefined) return

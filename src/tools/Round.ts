@@ -20,7 +20,7 @@ export const MaxConcurrentCalls = Context.Reference<number>("troupe/tools/Round/
 
 export interface Round {
   /** Takes a call as soon as the model has completed it, and starts it if nothing speaks against that. */
-  readonly add: (call: Call) => Effect.Effect<void>
+  readonly add: (call: Call) => Effect.Effect<void, JournalError>
   readonly calls: () => ReadonlyArray<Call>
   /** Something has been done because of this reply: it must not be asked for again. */
   readonly hasStarted: () => boolean

@@ -55,7 +55,7 @@ export class ToolRunner extends Context.Service<
   ToolRunner,
   {
     /** Finds out what a call would do. Nothing runs and nobody is asked. */
-    readonly prepare: (call: Call) => Effect.Effect<Prepared>
+    readonly prepare: (call: Call) => Effect.Effect<Prepared, JournalError>
     /** It only reads, may run beside others, and nobody has to be asked: it may start while the model still speaks. */
     readonly mayStartEarly: (prepared: Prepared) => Effect.Effect<boolean>
     /** Runs a call to its recorded end. */
@@ -105,7 +105,19 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     yield* end(call, outcome, { content: why }, yield* Clock.currentTimeMillis)
   })
 
-  const prepare = Effect.fnUntraced(function* (call: Call): Effect.fn.Return<Prepared> {
+  /** A tool's bug is the tool's: the call is answered, the session goes on and says what happened. */
+  const crashed = Effect.fnUntraced(function* (tool: string, bug: unknown) {
+    const why = `${tool} crashed: ${bug instanceof Error ? bug.message : String(bug)}`
+    yield* recorder.emit({ _tag: "Diagnosed", level: "error", message: why })
+    return `${why}. This is a defect of the tool, not of the call.`
+  })
+
+  const prepare = (call: Call): Effect.Effect<Prepared, JournalError> =>
+    Effect.catchDefect(examine(call), (bug) =>
+      Effect.map(crashed(call.name, bug), (why): Prepared => ({ _tag: "Rejected", call, why })),
+    )
+
+  const examine = Effect.fnUntraced(function* (call: Call): Effect.fn.Return<Prepared> {
     const rejected = (why: string): Rejected => ({ _tag: "Rejected", call, why })
     if (call.malformedInput !== undefined) return rejected(malformed(call.name, call.malformedInput))
     const tool = catalog.find(call.name)
@@ -212,11 +224,7 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       return yield* end(call, "failed", { content, structured }, startedAt)
     }
     if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
-    // A tool's bug is the tool's: the session goes on, and says what happened.
-    const bug = Cause.squash(exit.cause)
-    const why = `${tool.name} crashed: ${bug instanceof Error ? bug.message : String(bug)}`
-    yield* recorder.emit({ _tag: "Diagnosed", level: "error", message: why })
-    return yield* end(call, "failed", { content: `${why}. This is a defect of the tool, not of the call.` }, startedAt)
+    return yield* end(call, "failed", { content: yield* crashed(tool.name, Cause.squash(exit.cause)) }, startedAt)
   })
 
   /** A result that is too long goes to disk; the model gets its beginning and the way to the rest. */
@@ -237,7 +245,11 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
   })
 
   const run = (prepared: Prepared) =>
-    prepared._tag === "Rejected" ? answer(prepared.call, "failed", prepared.why) : attempt(prepared)
+    prepared._tag === "Rejected"
+      ? answer(prepared.call, "failed", prepared.why)
+      : Effect.catchDefect(attempt(prepared), (bug) =>
+          Effect.flatMap(crashed(prepared.tool.name, bug), (why) => answer(prepared.call, "failed", why)),
+        )
 
   const settle = Effect.fnUntraced(function* ({
     toolUseId: id,

@@ -521,22 +521,55 @@ describe("Turn", () => {
     )
   })
 
-  it.effect("answers a call whose tool has a bug, and goes on", () =>
-    Effect.gen(function* () {
-      const buggy = Tool.make({
+  describe("a bug", () => {
+    const bug = Effect.die(new Error("a bug"))
+    const book = { turns: [{ reply: [{ tool: "Note" }] }, { reply: "Done." }] }
+    const buggy = (part: Partial<Parameters<typeof Tool.make<object, never>>[0]>) =>
+      Tool.make<object>({
         name: "Note",
         description: "Has a bug.",
         input: Schema.Struct({}),
-        run: () => Effect.die(new Error("a bug")),
+        run: () => Effect.succeed({ content: "fine" }),
+        ...part,
       })
-      const agent = yield* open({ tools: [buggy] })
-      const events = yield* hurried(Stream.runCollect(agent.prompt("Go")))
-      assert.strictEqual(ended(events).terminal.reason, "completed")
-      assert.strictEqual(only(events, "ToolEnded")[0]?.outcome, "failed")
-      assert.match(only(events, "Diagnosed")[0]?.message ?? "", /Note crashed: a bug/)
-    }).pipe(
-      Effect.scoped,
-      Effect.provide(TestRuntime.layer({ turns: [{ reply: [{ tool: "Note" }] }, { reply: "Done." }] })),
-    ),
-  )
+
+    it.effect.each([
+      ["run", buggy({ run: () => bug })],
+      ["effects", buggy({ effects: () => bug })],
+      ["validate", buggy({ validate: () => bug })],
+      ["evidence", buggy({ evidence: () => bug })],
+    ] as const)("in a tool's %s answers the call, and the turn goes on", ([, tool]) =>
+      Effect.gen(function* () {
+        const agent = yield* open({ tools: [tool] })
+        const events = yield* hurried(Stream.runCollect(agent.prompt("Go")))
+        assert.strictEqual(ended(events).terminal.reason, "completed")
+        assert.strictEqual(only(events, "ToolEnded")[0]?.outcome, "failed")
+        assert.match(only(events, "Diagnosed")[0]?.message ?? "", /Note crashed: a bug/)
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("anywhere else ends the turn and leaves the agent alive", () =>
+      Effect.gen(function* () {
+        const agent = yield* open()
+        for (const _ of [1, 2]) {
+          const events = yield* hurried(Stream.runCollect(agent.prompt("Go")))
+          assert.strictEqual(ended(events).terminal.reason, "session_failed")
+          assert.match(ended(events).terminal.detail ?? "", /a bug/)
+        }
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          TestRuntime.layer({
+            rules: [
+              {
+                reply: () => {
+                  throw new Error("a bug")
+                },
+              },
+            ],
+          }),
+        ),
+      ),
+    )
+  })
 })

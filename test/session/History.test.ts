@@ -241,7 +241,7 @@ describe("History", () => {
     assert.strictEqual(history.cwd, "/work")
     assert.deepStrictEqual(history.controls, { model: "sonnet", permissionMode: "plan" })
     assert.strictEqual(history.firstPrompt, "question 1")
-    assert.isFalse(history.turnOpen)
+    assert.isUndefined(history.openPromptId)
     assert.strictEqual(history.totals.turns, 2)
     assert.strictEqual(history.totals.usage.input_tokens, 20)
     assert.closeTo(history.totals.costUsd, 0.02, 1e-9)
@@ -250,9 +250,9 @@ describe("History", () => {
     history.apply(started(id(2)))
     assert.strictEqual(history.totals.turns, 0)
     history.apply(prompt("more"))
-    assert.isTrue(history.turnOpen)
+    assert.isDefined(history.openPromptId)
     history.apply(turnEnded())
-    assert.isFalse(history.turnOpen)
+    assert.isUndefined(history.openPromptId)
   })
 
   it("hands out the same messages again: what was sent is never rebuilt", () => {
