@@ -3,6 +3,7 @@
  * a SIGKILL from the parent process, sent while the command stands still at that byte.
  */
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { crash, type Cut, length, type Where } from "./crash.ts"
 
@@ -15,22 +16,24 @@ const name = (cuts: ReadonlyArray<Cut>) =>
 
 /** Kills at every point, and names all those at which something did not hold. */
 const matrix = Effect.fnUntraced(function* (points: ReadonlyArray<ReadonlyArray<Cut>>) {
-  const wrong: Array<string> = []
   const ends = yield* Effect.forEach(
     points,
     (cuts) =>
-      Effect.catchCause(crash(cuts), (cause) => {
-        const [why] = String(Effect.runSync(Effect.sync(() => cause.toString()))).split("\n")
-        wrong.push(`${name(cuts)}: ${why}`)
-        return Effect.succeed({ reached: 0, doubts: 0, torn: false })
+      Effect.matchCause(crash(cuts), {
+        onSuccess: (end) => end,
+        onFailure: (cause) => `${name(cuts)}: ${Cause.pretty(cause)}`,
       }),
     { concurrency: 3 },
   )
-  assert.deepStrictEqual(wrong, [])
+  assert.deepStrictEqual(
+    ends.filter((end) => typeof end === "string"),
+    [],
+  )
+  const good = ends.flatMap((end) => (typeof end === "object" && end.reached ? [end] : []))
   return {
-    points: ends.filter((end) => end.reached > 0).length,
-    doubts: ends.filter((end) => end.doubts > 0).length,
-    torn: ends.filter((end) => end.torn).length,
+    points: good.length,
+    doubts: good.filter((end) => end.doubtful).length,
+    torn: good.filter((end) => end.torn).length,
   }
 })
 
@@ -54,8 +57,10 @@ describe("killed with SIGKILL and resumed, a session comes to its end and does o
   it.live("before, inside and after lines of the transcript", () =>
     Effect.gen(function* () {
       const { transcript } = yield* length
-      const writes = upTo(transcript).filter((write) => write % 3 === 1)
-      const points = writes.flatMap((write) => places.map((where) => [{ where, write, file: ".jsonl" }] as const))
+      // Some lines are written together, so the last of these points are never reached.
+      const points = upTo(transcript).flatMap((write) =>
+        places.map((where) => [{ where, write, file: ".jsonl" }] as const),
+      )
       const ended = yield* matrix(points)
       assert.isAtLeast(ended.points, 20)
     }),
@@ -73,7 +78,6 @@ describe("killed with SIGKILL and resumed, a session comes to its end and does o
       )
       const ended = yield* matrix(points)
       assert.strictEqual(ended.points, points.length)
-      assert.strictEqual(ended.doubts, points.length)
     }),
   )
 })

@@ -81,6 +81,18 @@ describe.concurrent("a model that cannot be asked", () => {
     }),
   )
 
+  it.live("a service that is not reached, for longer than a moment: says what it waits for", () =>
+    Effect.gen(function* () {
+      const { run } = yield* world({
+        rules: [{ reply: "At last.", faults: [{ status: 529, retry_after: 2, times: 1 }] }],
+      })
+      const ended = yield* run(["-p", "hi"])
+      endedWith(ended, 0)
+      assert.strictEqual(ended.out, "At last.\n")
+      assert.match(ended.err, /^troupe: overloaded; trying again in 2\.0 s \(attempt 1 of 10\)\n$/)
+    }),
+  )
+
   it.live("an address that is something else: asks whether it is a model service", () =>
     Effect.gen(function* () {
       const { run } = yield* place({ ANTHROPIC_API_KEY: "scripted" })

@@ -5,7 +5,7 @@ import * as Schedule from "effect/Schedule"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import process from "node:process"
-import { appeared, endedWith, linesOf, resultOf, survivors, toldLast, world } from "./world.ts"
+import { appeared, endedWith, linesOf, place, resultOf, survivors, toldLast, world } from "./world.ts"
 
 const id = "33333333-3333-4333-8333-333333333333"
 
@@ -143,6 +143,22 @@ describe.skipIf(process.platform !== "linux").concurrent("while a tool runs", ()
   )
 })
 
+describe.skipIf(process.platform !== "linux").concurrent("before there is a session", () => {
+  it.live("a signal ends the command with its code", () =>
+    Effect.gen(function* () {
+      const { start, requests } = yield* world({ rules: [{ reply: "never" }] })
+      for (const [name, code] of [["SIGINT", 130] as const, ["SIGTERM", 143] as const]) {
+        const child = yield* start(["-p", ...flags], { input: "open" })
+        yield* child.type("half a prompt")
+        yield* child.listens
+        yield* child.signal(name)
+        endedWith(yield* child.ended, code)
+      }
+      assert.strictEqual((yield* requests).length, 0)
+    }),
+  )
+})
+
 describe.concurrent("while the model answers", () => {
   it.live("SIGINT keeps what was said and ends with 130", () =>
     Effect.gen(function* () {
@@ -177,18 +193,6 @@ describe.concurrent("while the model answers", () => {
       assert.strictEqual(resultOf(ended)["terminal_reason"], "aborted_streaming")
     }),
   )
-
-  it.live("SIGINT before anything has happened ends with 130", () =>
-    Effect.gen(function* () {
-      const { start } = yield* world({ rules: [{ reply: "never" }] })
-      const child = yield* start(["-p", ...flags], { input: "open" })
-      // It listens for signals before it reads, and this line makes it neither end nor speak.
-      yield* child.type("half a prompt")
-      yield* Effect.sleep("400 millis")
-      yield* child.signal("SIGINT")
-      endedWith(yield* child.ended, 130)
-    }),
-  )
 })
 
 describe.concurrent("a reader that goes away", () => {
@@ -213,14 +217,25 @@ describe.concurrent("a reader that goes away", () => {
     }),
   )
 
-  it.live("before the answer as text: the same", () =>
+  it.live("does the same to a command that only shows something", () =>
+    Effect.gen(function* () {
+      const { start } = yield* place()
+      const child = yield* start(["config", "list"])
+      yield* child.leave
+      const ended = yield* child.ended
+      endedWith(ended, 141)
+      assert.strictEqual(ended.err, "")
+    }),
+  )
+
+  it.live("just before the answer as text changes nothing about how the turn ended", () =>
     Effect.gen(function* () {
       const { start, atLeast } = yield* world({ rules: [{ reply: "Hello.", pace: { before: "200ms" } }] })
       const child = yield* start(["-p", "talk"])
       yield* atLeast(1)
       yield* child.leave
       const ended = yield* child.ended
-      assert.include([0, 141], ended.code)
+      endedWith(ended, 0)
       assert.strictEqual(ended.err, "")
     }),
   )

@@ -71,9 +71,8 @@ const playbook = (work: string, witness: string): Playbook => {
   const isDone = (calls: ReadonlyArray<Made>, step: Step): boolean => {
     if (step === once) return onceDone(calls)
     const made = calls.filter(isOf(step))
-    // An edit that a crash cut off may have happened: what it would replace is gone then.
-    const edited = step.tool === "Edit" && made.some((call) => call.result?.includes("beta") || call.failed)
-    return edited || made.some((call) => call.result !== undefined && !call.failed)
+    // Of an edit that a crash cut off, the tool itself can tell whether it happened.
+    return made.some((call) => call.result !== undefined && (!call.failed || call.result.includes(": it happened.")))
   }
   const onceDone = (calls: ReadonlyArray<Made>): boolean => {
     if (calls.some((call) => isOf(once)(call) && !call.failed)) return true
@@ -149,18 +148,15 @@ const killed = Effect.fnUntraced(function* (made: Stage, argv: ReadonlyArray<str
   return true
 })
 
-/** What the journal says of the step that must not happen twice. */
-const onceIn = (made: Stage) => {
+/** The step that must not happen twice has begun and not ended, as far as the journal knows. */
+const isOpen = (made: Stage): boolean => {
   const events = recordsOf(made).map((record) => JSON.stringify(record.event))
-  const begun = events.filter((event) => event.startsWith('{"_tag":"ToolStarted"') && event.includes("echo ran")).length
-  const ids = events.flatMap((event) => {
-    if (!event.startsWith('{"_tag":"ToolStarted"') || !event.includes("echo ran")) return []
-    return [/"toolUseId":"([^"]+)"/.exec(event)?.[1] ?? ""]
-  })
-  const ended = ids.filter((one) =>
-    events.some((event) => event.startsWith('{"_tag":"ToolEnded"') && event.includes(`"toolUseId":"${one}"`)),
-  ).length
-  return { begun, open: begun > ended }
+  const idsOf = (kind: string) =>
+    events.flatMap((event) =>
+      event.startsWith(`{"_tag":"${kind}"`) ? (/"toolUseId":"([^"]+)"/.exec(event)?.[1] ?? []) : [],
+    )
+  const begun = events.filter((event) => event.startsWith('{"_tag":"ToolStarted"') && event.includes("echo ran"))
+  return begun.some((event) => !idsOf("ToolEnded").some((one) => event.includes(`"${one}"`)))
 }
 
 const witnessed = ({ witness }: Stage) =>
@@ -172,28 +168,28 @@ const witnessed = ({ witness }: Stage) =>
 /** Kills a session at each cut in turn, the later ones while it recovers, then lets it go on to its end and judges it. */
 export const crash = Effect.fnUntraced(function* (cuts: ReadonlyArray<Cut>) {
   const made = yield* stage
-  let argv = first
-  let doubts = 0
-  let requestsBefore = 0
-  let reached = 0
+  const argv = () => (recordsOf(made).length > 0 ? again : first)
   for (const cut of cuts) {
-    requestsBefore = (yield* made.requests).length
-    if (!(yield* killed(made, argv, cut))) break
-    reached++
+    if (!(yield* killed(made, argv(), cut))) return { reached: false, doubtful: false, torn: false }
     assert.isAtMost(witnessed(made), 1, "the step happened twice before the resume")
-    if (recordsOf(made).length > 0) argv = again
-    if (onceIn(made).open) doubts++
   }
   const torn = scan(bytesOf(journalOf(made))).problems
-  const open = onceIn(made).open
-  requestsBefore = (yield* made.requests).length
-  const ended = yield* made.run(argv)
+  const doubtful = isOpen(made)
+  const before = (yield* made.requests).length
+  if (argv() === first) yield* refusesToResume(made)
+  const ended = yield* made.run(argv())
   judgeEnd(made, ended)
-  const requests = yield* made.requests
-  judgeRequests(requests, requestsBefore, open)
-  judgeFiles(made, ended, argv === again ? torn : [])
-  return { reached, doubts, torn: torn.length > 0 }
+  judgeRequests(yield* made.requests, before, doubtful)
+  judgeFiles(made, ended, torn)
+  return { reached: true, doubtful, torn: torn.length > 0 }
 }, Effect.scoped)
+
+/** Of a session that was killed before its first record nothing is known; it is begun again, not resumed as an empty one. */
+const refusesToResume = Effect.fnUntraced(function* (made: Stage) {
+  const refused = yield* made.run(again)
+  endedWith(refused, 1)
+  assert.match(refused.err, /There is no session|the last record was cut off/)
+})
 
 const judgeEnd = (made: Stage, ended: Ended) => {
   endedWith(ended, 0)

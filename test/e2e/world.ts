@@ -5,6 +5,7 @@
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -46,6 +47,8 @@ export interface Running {
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   readonly type: (text: string) => Effect.Effect<void>
   readonly close: Effect.Effect<void>
+  /** It has begun to listen for signals. Linux only, like the next. */
+  readonly listens: Effect.Effect<void>
   /** The signals sent so far have reached it. */
   readonly heard: Effect.Effect<void>
   /** Stops reading stdout, as `head` does when it has seen enough. */
@@ -130,6 +133,12 @@ export const world = Effect.fnUntraced(function* (playbook: Playbook) {
   return { ...made, requests, atLeast } satisfies World
 })
 
+const untilStatus = (child: ChildProcess, says: RegExp) =>
+  Effect.repeat(
+    Effect.sync(() => says.test(fs.readFileSync(`/proc/${child.pid}/status`, "utf8"))),
+    { until: (yes) => yes, schedule: Schedule.spaced("5 millis") },
+  )
+
 const running = (child: ChildProcess, { input, unread }: Options, gone: () => void): Running => {
   const { stdin, stdout, stderr } = child
   const bell = child.stdio[3]
@@ -168,10 +177,9 @@ const running = (child: ChildProcess, { input, unread }: Options, gone: () => vo
     signal: (name) => Effect.sync(() => void child.kill(name)),
     type: (text) => Effect.sync(() => void stdin?.write(text)),
     close: Effect.sync(() => void stdin?.end()),
-    heard: Effect.repeat(
-      Effect.sync(() => /ShdPnd:\s*0+$/m.test(fs.readFileSync(`/proc/${child.pid}/status`, "utf8"))),
-      { until: (none) => none },
-    ),
+    // Node itself catches the other signals from the start, but never SIGHUP, the first bit.
+    listens: untilStatus(child, /SigCgt:\s*\w+[13579bdf]$/m),
+    heard: untilStatus(child, /ShdPnd:\s*0+$/m),
     leave: Effect.sync(() => void stdout.destroy()),
     until: (seen) =>
       Effect.callback<void>((resume) => {
