@@ -5,5 +5,5 @@ const args = process.argv.slice(2)
 if (args.length === 1 && (args[0] === "--version" || args[0] === "-v" || args[0] === "-V")) {
   process.stdout.write(`${require("../package.json").version} (Troupe)\n`)
 } else {
-  require("../dist/cli/main.cjs")
+  require("./chunks.js").start()
 }

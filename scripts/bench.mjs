@@ -22,6 +22,7 @@ const starts = quick ? 7 : 21
 const lengths = quick ? [50, 200] : [50, 200, 1000]
 
 const root = mkdtempSync(join(tmpdir(), "troupe-bench-"))
+process.on("exit", () => rmSync(root, { recursive: true, force: true }))
 const workspace = join(root, "workspace")
 const home = join(root, "home")
 mkdirSync(workspace)
@@ -149,8 +150,7 @@ const session = async (turns, plan, args, more) => {
   if (seen.length !== turns + 1) throw new Error(`expected ${turns + 1} requests, saw ${seen.length}`)
   return { gaps: gaps(seen), sizes: seen.map((entry) => entry.bytes), lastBody, peak: peakMiB() }
 }
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length
-const stretch = (values, from, to) => mean(values.slice(from, to))
+const stretch = (values, from, to) => median(values.slice(from, to))
 
 for (const turns of lengths) {
   const plan = { kind: "reads", turns, files: [eight[0]] }
@@ -166,8 +166,8 @@ for (const turns of lengths) {
   const difference = (measure, [ours, bare]) =>
     row(measure, ours, bare, ours - bare, "ms", { text: "≤ + 3 ms", as: "+" }, ours - bare <= 3)
   difference(
-    `a turn, mean of ${turns}`,
-    of((r) => mean(r.gaps)),
+    `a turn, median of ${turns}`,
+    of((r) => median(r.gaps)),
   )
   if (turns >= 500) {
     difference(
@@ -207,7 +207,6 @@ limit("restart", kernel.restartUs, "µs")
 limit("first request, all tools (estimate)", estimateTokenCount(firstBody), "tokens", 8000)
 
 server.disconnect()
-rmSync(root, { recursive: true, force: true })
 
 const number = (value) =>
   value === undefined ? "" : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2)

@@ -6,11 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Actor from "../kernel/Actor.ts"
+import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import * as Protocol from "../kernel/Protocol.ts"
 import type { Model } from "../model/Model.ts"
 import { Content } from "../protocol/Content.ts"
-import { Delivery, type Event } from "../protocol/Event.ts"
+import { Delivery, type Event, type EventOf } from "../protocol/Event.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Usage from "../protocol/Usage.ts"
 import type { Controls, ControlsState } from "../session/Controls.ts"
@@ -32,29 +33,49 @@ export const AgentProtocol = Protocol.make({
   Prompt: { payload: Letter, error: JournalError },
   /** Reaches the running turn; without one it is a prompt. */
   Steer: { payload: Schema.Struct({ letter: Letter, delivery: Delivery }), error: JournalError },
-  /** `abort` ends the turn at once, `stop` after the running tools. Answers whether there was one. */
-  Interrupt: { payload: Schema.Literals(["abort", "stop"]), success: Schema.Boolean, control: true },
+  /**
+   * `abort` ends the turn at once, `stop` after the running tools. With a `promptId` only that one: it may still wait, and is
+   * withdrawn. Answers whether there was something to end.
+   */
+  Interrupt: {
+    payload: Schema.Struct({ kind: Schema.Literals(["abort", "stop"]), promptId: Schema.optionalKey(Schema.String) }),
+    success: Schema.Boolean,
+    control: true,
+  },
   Status: { success: Schema.Struct({ busy: Schema.Boolean, queued: Schema.Int }), control: true },
 })
 
-const Internal = Protocol.extend(AgentProtocol, { EndTurn: { payload: Schema.String } })
+const Internal = Protocol.extend(AgentProtocol, {
+  EndTurn: { payload: Schema.String },
+  /** Takes the next prompt that waits, if the agent is free. */
+  TakeNext: {},
+})
+type Self = Actor.Self<typeof Internal>
 
 interface State {
   readonly turn: { readonly promptId: string; readonly interrupts: Interrupts.Interrupts } | undefined
-  readonly queue: ReadonlyArray<Letter>
 }
 
-const idle: State = { turn: undefined, queue: [] }
+/** A prompt that waits for the running turn to end, with the budget of whoever sent it. */
+interface Waiting {
+  readonly letter: Letter
+  readonly budget: Budget.Level | undefined
+}
 
 export type TurnSettings = Omit<Turn.TurnOptions, "promptId" | "interrupts">
 export type Needs = Model | Recorder | Controls | ToolCatalog | ToolRunner
 
 /** The actor. */
 export const behavior = (settings: TurnSettings) => {
-  const begin = Effect.fnUntraced(function* (self: Actor.Self<typeof Internal>, promptId: string) {
+  /** Outlives a life, as the letters in the mailbox do: whoever sent one still waits for it. */
+  const queue: Array<Waiting> = []
+
+  const begin = Effect.fnUntraced(function* (self: Self, promptId: string, budget: Budget.Level | undefined) {
     const interrupts = yield* Interrupts.make
-    yield* Effect.forkScoped(
-      Effect.andThen(Turn.run({ ...settings, promptId, interrupts }), Effect.ignore(self.tell.EndTurn(promptId))),
+    yield* Turn.run({ ...settings, promptId, interrupts }).pipe(
+      Effect.andThen(Effect.ignore(self.tell.EndTurn(promptId))),
+      Effect.provideService(Budget.Current, budget),
+      Effect.forkScoped,
     )
     return { promptId, interrupts }
   })
@@ -64,14 +85,36 @@ export const behavior = (settings: TurnSettings) => {
     yield* recorder.emit({ _tag: "PromptReceived", ...letter, delivery })
   })
 
-  const prompt = Effect.fnUntraced(function* (state: State, letter: Letter, self: Actor.Self<typeof Internal>) {
-    if (state.turn !== undefined) return [{ ...state, queue: [...state.queue, letter] }, undefined] as const
+  const prompt = Effect.fnUntraced(function* (state: State, letter: Letter, self: Self) {
+    const budget = yield* Budget.Current
+    if (state.turn !== undefined) {
+      queue.push({ letter, budget })
+      return [state, undefined] as const
+    }
     yield* receive(letter, "prompt")
-    return [{ ...state, turn: yield* begin(self, letter.promptId) }, undefined] as const
+    return [{ turn: yield* begin(self, letter.promptId, budget) }, undefined] as const
+  })
+
+  const takeNext = Effect.fnUntraced(function* (self: Self) {
+    const recorder = yield* Recorder
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { letter, budget } = next
+      const received = yield* Effect.result(receive(letter, "prompt"))
+      if (received._tag === "Success") return { turn: yield* begin(self, letter.promptId, budget) }
+      // It cannot even be recorded; whoever waits for it must hear that.
+      yield* recorder.show(unfinished(letter.promptId, received.failure.message))
+    }
+    return { turn: undefined }
   })
 
   return Actor.make(Internal, {
-    start: Effect.as(closeOpenTurn, idle),
+    start: (self: Self) =>
+      Effect.gen(function* () {
+        yield* closeOpenTurn
+        if (queue.length > 0) yield* Effect.ignore(self.tell.TakeNext())
+        const idle: State = { turn: undefined }
+        return idle
+      }),
     handlers: {
       Prompt: prompt,
       Steer: Effect.fnUntraced(function* (state: State, { letter, delivery }, self) {
@@ -80,24 +123,28 @@ export const behavior = (settings: TurnSettings) => {
         if (delivery === "submit_interrupt") yield* state.turn.interrupts.submit
         return [state, undefined] as const
       }),
-      Interrupt: Effect.fnUntraced(function* (state: State, kind: "abort" | "stop") {
-        if (state.turn === undefined) return [state, false] as const
-        yield* state.turn.interrupts[kind]
-        return [state, true] as const
+      Interrupt: Effect.fnUntraced(function* (state: State, { kind, promptId }) {
+        if (state.turn !== undefined && (promptId === undefined || promptId === state.turn.promptId)) {
+          yield* state.turn.interrupts[kind]
+          return [state, true] as const
+        }
+        const at = queue.findIndex(({ letter }) => letter.promptId === promptId)
+        if (at !== -1) queue.splice(at, 1)
+        return [state, at !== -1] as const
       }),
       Status: (state: State) =>
-        Effect.succeed([state, { busy: state.turn !== undefined, queued: state.queue.length }] as const),
+        Effect.succeed([state, { busy: state.turn !== undefined, queued: queue.length }] as const),
       EndTurn: Effect.fnUntraced(function* (state: State, promptId, self) {
         if (state.turn?.promptId !== promptId) return [state, undefined] as const
         const { history } = yield* Recorder
         // A message that came while the turn was ending is not left without an answer.
-        if (history.waiting() && history.lastPromptId !== promptId)
-          return [{ ...state, turn: yield* begin(self, history.lastPromptId ?? promptId) }, undefined] as const
-        const [next, ...queue] = state.queue
-        if (next === undefined) return [{ turn: undefined, queue }, undefined] as const
-        const received = yield* Effect.result(receive(next, "prompt"))
-        const turn = received._tag === "Success" ? yield* begin(self, next.promptId) : undefined
-        return [{ turn, queue }, undefined] as const
+        if (history.waiting() && history.lastPromptId !== undefined && history.lastPromptId !== promptId) {
+          return [{ turn: yield* begin(self, history.lastPromptId, yield* Budget.Current) }, undefined] as const
+        }
+        return [yield* takeNext(self), undefined] as const
+      }),
+      TakeNext: Effect.fnUntraced(function* (state: State, _: void, self) {
+        return [state.turn === undefined ? yield* takeNext(self) : state, undefined] as const
       }),
     },
   })
@@ -106,19 +153,21 @@ export const behavior = (settings: TurnSettings) => {
 /** A turn that a crash cut off has ended; the next one settles what it left open. */
 const closeOpenTurn = Effect.gen(function* () {
   const recorder = yield* Recorder
-  const { openPromptId: promptId } = recorder.history
-  if (promptId === undefined) return
-  yield* recorder.emit({
-    _tag: "TurnEnded",
-    promptId,
-    terminal: { reason: "session_failed", detail: "The session ended before this turn did." },
-    result: "",
-    turns: 0,
-    durationMs: 0,
-    apiDurationMs: 0,
-    usage: Usage.none,
-    costUsd: 0,
-  })
+  const { openPromptId } = recorder.history
+  if (openPromptId === undefined) return
+  yield* recorder.emit(unfinished(openPromptId, "The session ended before this turn did."))
+})
+
+const unfinished = (promptId: string, detail: string): EventOf<"TurnEnded"> => ({
+  _tag: "TurnEnded",
+  promptId,
+  terminal: { reason: "session_failed", detail },
+  result: "",
+  turns: 0,
+  durationMs: 0,
+  apiDurationMs: 0,
+  usage: Usage.none,
+  costUsd: 0,
 })
 
 /** An open agent, for those who talk to it. It ends with the scope it was opened in. */
@@ -163,8 +212,11 @@ export const make = (
     const promptId = yield* Ids.uuid
     return { promptId, uuid: uuid ?? promptId, content }
   })
-  const interrupt = (kind: "abort" | "stop" = "abort") =>
-    Effect.catchTag(ref.ask.Interrupt(kind), "ActorDown", () => Effect.succeed(false))
+  const interrupt = (kind: "abort" | "stop" = "abort", promptId?: string) =>
+    Effect.catchTag(ref.ask.Interrupt({ kind, ...(promptId !== undefined && { promptId }) }), "ActorDown", () =>
+      Effect.succeed(false),
+    )
+  const down = Stream.fromEffect(Effect.flatMap(Actor.awaitDown(ref), Effect.fail))
 
   return {
     sessionId: recorder.sessionId,
@@ -180,11 +232,13 @@ export const make = (
           const events = yield* recorder.watch
           const sent = yield* letter(content, options?.uuid)
           let ended = false
-          yield* Effect.addFinalizer(() => (ended ? Effect.void : interrupt()))
+          const isIts = (event: Event, tag: "PromptReceived" | "TurnEnded") =>
+            event._tag === tag && event.promptId === sent.promptId
+          yield* Effect.addFinalizer(() => (ended ? Effect.void : interrupt("abort", sent.promptId)))
           yield* ref.ask.Prompt(sent)
-          return events.pipe(
-            Stream.dropWhile((event) => !(event._tag === "PromptReceived" && event.promptId === sent.promptId)),
-            Stream.takeUntil((event) => (ended = event._tag === "TurnEnded" && event.promptId === sent.promptId)),
+          return Stream.merge(events, down, { haltStrategy: "left" }).pipe(
+            Stream.dropWhile((event) => !isIts(event, "PromptReceived") && !isIts(event, "TurnEnded")),
+            Stream.takeUntil((event) => (ended = isIts(event, "TurnEnded"))),
           )
         }),
       ),
@@ -192,7 +246,7 @@ export const make = (
       const sent = yield* letter(content, options?.uuid)
       yield* ref.ask.Steer({ letter: sent, delivery: options?.delivery ?? "between_rounds" })
     }),
-    interrupt,
+    interrupt: (kind) => interrupt(kind),
     setModel: (model, by = "embedder") => Effect.asVoid(controls.change(by, { model })),
     setPermissionMode: (permissionMode, by = "embedder") => Effect.asVoid(controls.change(by, { permissionMode })),
     status: ref.ask.Status(),

@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import type { BudgetExceeded } from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import { Model, ModelError, type ModelEvent, type ModelRequest } from "../model/Model.ts"
-import { type ContentBlock, text as textBlock } from "../protocol/Content.ts"
+import { type ContentBlock, text as textBlock, type ToolUseBlock } from "../protocol/Content.ts"
 import type { StopReason, StreamEvent } from "../protocol/StreamEvent.ts"
 import * as Usage from "../protocol/Usage.ts"
 import type { JournalError } from "../session/JournalError.ts"
@@ -61,6 +61,7 @@ export const make = Effect.fnUntraced(function* (round: Round) {
   let said: Array<string> = []
   let heard: Heard | undefined
   let contained = 0
+  let attempts = 0
   let spent: Required<Used> = { usage: Usage.none, costUsd: 0 }
 
   const book = ({ usage = Usage.none, costUsd }: Used) => {
@@ -70,9 +71,14 @@ export const make = Effect.fnUntraced(function* (round: Round) {
   const keep = Effect.fnUntraced(function* (
     reply: Open,
     index: number,
-    block: ContentBlock,
+    received: ContentBlock,
     malformedInput: string | undefined,
   ) {
+    const block = received.type === "tool_use" ? yield* identified(received) : received
+    // First, so that an interrupt in the middle of recording finds nothing left to keep.
+    reply.blocks++
+    reply.unfinished = ""
+    if (block.type === "text") said.push(block.text)
     yield* recorder.emit({
       _tag: "BlockReceived",
       uuid: yield* Ids.uuid,
@@ -83,11 +89,14 @@ export const make = Effect.fnUntraced(function* (round: Round) {
       block,
       ...(malformedInput !== undefined && { malformedInput }),
     })
-    reply.blocks++
-    reply.unfinished = ""
-    if (block.type === "text") said.push(block.text)
     if (block.type === "tool_use")
       yield* round.add({ id: block.id, name: block.name, input: block.input, malformedInput })
+  })
+
+  /** Gateways number their calls as they like; here an id is unique in the session and fit for the API and for a file name. */
+  const identified = Effect.fnUntraced(function* (call: ToolUseBlock) {
+    if (/^[a-zA-Z0-9_-]{1,128}$/.test(call.id) && !recorder.history.knowsCall(call.id)) return call
+    return { ...call, id: yield* Ids.short("toolu") }
   })
 
   const hear = Effect.fnUntraced(function* (event: ModelEvent) {
@@ -103,7 +112,8 @@ export const make = Effect.fnUntraced(function* (round: Round) {
         }
         said = []
         const { _tag, ...attempt } = event
-        return yield* recorder.emit({ _tag: "RequestSent", ...attempt, said: contained })
+        const repeats = attempts++ > 0
+        return yield* recorder.emit({ _tag: "RequestSent", ...attempt, said: contained, ...(repeats && { repeats }) })
       }
       case "Chunk": {
         if (open) follow(open, event.event)
@@ -173,6 +183,7 @@ export const make = Effect.fnUntraced(function* (round: Round) {
     listen: Effect.fnUntraced(function* (request, containing) {
       heard = undefined
       contained = containing
+      attempts = 0
       yield* Stream.runForEach(model.stream({ ...request, restartable: () => !round.hasStarted() }), hear)
       return heard ?? nothing(open?.requestId ?? "")
     }),

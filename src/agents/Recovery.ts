@@ -14,6 +14,8 @@ export interface Recovery {
   readonly mayContinue: () => boolean
   /** A stream that broke off is kept as it is only so often in a row. */
   readonly maySeal: () => boolean
+  /** A reply came to its end. */
+  readonly heardWell: () => void
   readonly mayAskForOutputAgain: () => boolean
   /** Counts replies in a row none of whose calls could be read. */
   readonly malformedTooOften: (calls: ReadonlyArray<{ readonly malformedInput?: string | undefined }>) => boolean
@@ -22,6 +24,7 @@ export interface Recovery {
 export const make = ([first, large]: readonly [first: number, large: number]): Recovery => {
   let slot = first
   let malformed = 0
+  let sealed = 0
   const upTo = (limit: number) => {
     let used = 0
     return () => ++used <= limit
@@ -34,7 +37,10 @@ export const make = ([first, large]: readonly [first: number, large: number]): R
       return true
     },
     mayContinue: upTo(chances),
-    maySeal: upTo(chances),
+    maySeal: () => ++sealed <= chances,
+    heardWell: () => {
+      sealed = 0
+    },
     mayAskForOutputAgain: upTo(chances),
     malformedTooOften: (calls) => {
       const all = calls.length > 0 && calls.every((call) => call.malformedInput !== undefined)

@@ -4,6 +4,7 @@
  * What the model is asked is the fold of the journal, so the loop keeps no conversation of its own: it goes on as long as
  * the last word is not the model's.
  */
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -54,7 +55,7 @@ export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn
     ),
     Effect.catchTag("JournalError", (failure) => Effect.succeed(ended("session_failed", failure.message))),
     // A bug of ours ends this turn, not the agent: whoever waits for it is told.
-    Effect.catchDefect((bug) => Effect.succeed(ended("session_failed", `A defect: ${say(bug)}`))),
+    Effect.catchCause((cause) => Effect.succeed(ended("session_failed", `A defect: ${say(Cause.squash(cause))}`))),
   )
   const event: EventOf<"TurnEnded"> = {
     _tag: "TurnEnded",
@@ -102,7 +103,11 @@ const loop = Effect.fnUntraced(function* (
     })
   })
 
-  yield* settleWhatACrashLeftOpen
+  const settled = yield* interrupts.race(settleWhatACrashLeftOpen, () => false)
+  if (Interrupts.isInterrupt(settled)) {
+    yield* cancelOpenCalls(settled.says)
+    return ended("aborted_tools")
+  }
 
   while (true) {
     // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -155,9 +160,9 @@ const loop = Effect.fnUntraced(function* (
         return ended(modelReason(outcome), outcome.message)
       }
       yield* goOn("stream_sealed", outcome.message)
-    }
-    tally.turns += 1
+    } else recovery.heardWell()
     if (lastCall) {
+      tally.turns += 1
       yield* cancel("the turn limit was reached")
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
@@ -170,6 +175,7 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("max_output_tokens_escalate", `${recovery.slot()} tokens`)
       continue
     }
+    tally.turns += 1
 
     // ── act ──────────────────────────────────────────────────────────────────────────────────────────────
     const acted = yield* interrupts.race(round.finish, hasNews)

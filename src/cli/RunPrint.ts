@@ -15,7 +15,6 @@ import * as Terminal from "../protocol/Terminal.ts"
 import type { SessionArgs } from "./SessionArgs.ts"
 import { CannotStart, openSession, type Opener } from "./OpenSession.ts"
 import { printer } from "./Output.ts"
-import * as Screen from "./Screen.ts"
 import * as SdkMessages from "./SdkMessages.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
 import { talk } from "./Talk.ts"
@@ -52,7 +51,7 @@ interface Run {
 /** Runs a session in print mode and answers the exit code. */
 export const runPrint = Effect.fn("Cli.print")(function* (door: PrintDoor, args: SessionArgs) {
   const run: Run = {}
-  const report = reporting(door, args, run)
+  const report = yield* reporting(door, args, run)
   const guard = yield* Effect.forkChild(guarding(door.stdio, run), { startImmediately: true })
   const work = Effect.scoped(working(door, args, run, report))
   const budget = Budget.within({ usd: args.maxBudgetUsd, name: "--max-budget-usd" })
@@ -97,16 +96,20 @@ const working = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs,
       ActorDown: (error) => report.broke("session_failed", error.message),
     }),
   )
+  if (run.exitCode === undefined && run.signal === undefined) {
+    yield* report.broke("session_failed", "The session ended before the turn did.")
+  }
 })
 
-type Report = ReturnType<typeof reporting>
+type Report = Effect.Success<ReturnType<typeof reporting>>
 
 /** Prints what happens, as the flags want it. */
-const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
+const reporting = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs, run: Run) {
   const { out, err, columns } = door.stdio
   const output = printer(args.outputFormat, { verbose: args.verbose }, out, err)
   const look = { color: false, live: false, columns, cwd: door.cwd, verbose: true, mute: true }
-  const screen = args.verbose && args.outputFormat === "text" ? Screen.make(look) : undefined
+  const verbose = args.verbose && args.outputFormat === "text"
+  const screen = verbose ? (yield* Effect.promise(() => import("./Screen.ts"))).make(look) : undefined
   let messages: SdkMessages.SdkMessages | undefined
 
   /** Nobody stops working because stderr is closed. */
@@ -148,7 +151,7 @@ const reporting = (door: PrintDoor, args: SessionArgs, run: Run) => {
     }),
     end: output.end,
   }
-}
+})
 
 const retrying = ({ reason, delayMs, attempt, maxAttempts }: EventOf<"RetryWaiting">): string =>
   `${reason.replace(/\.$/, "")}; trying again in ${(delayMs / 1000).toFixed(1)} s (attempt ${attempt} of ${maxAttempts})`

@@ -28,10 +28,13 @@ export const encode = (request: ProviderRequest, stream: boolean): string => {
     ...(request.stopSequences !== undefined && { stop_sequences: request.stopSequences }),
     ...(request.metadata !== undefined && { metadata: request.metadata }),
   }
-  const parts = [JSON.stringify(head).slice(0, -1)]
-  if (request.tools.length > 0) parts.push(`"tools":${toolsText(request.tools, toolMark)}`)
-  parts.push(`"messages":[${messagesText(request.messages, most - systemMarks - (toolMark ? 1 : 0))}]}`)
-  return parts.join(",")
+  const tools = request.tools.length > 0 ? `"tools":${toolsText(request.tools, toolMark)},` : ""
+  const texts = messageTexts(request.messages, most - systemMarks - (toolMark ? 1 : 0))
+  // Joined once: a long history is megabytes, and each step in between would be one more copy of it.
+  const parts = [`${JSON.stringify(head).slice(0, -1)},${tools}"messages":[`]
+  for (const [i, text] of texts.entries()) parts.push(i === 0 ? "" : ",", text)
+  parts.push("]}")
+  return parts.join("")
 }
 
 /** Whoever assembled the system prompt may say where it is stable; otherwise all of it is. */
@@ -60,12 +63,12 @@ const toolsText = (tools: ReadonlyArray<ToolSchema>, marked: boolean): string =>
  * Marks the end, and the end of the request before it: the API looks back only twenty blocks from a breakpoint, and one round
  * of many tool calls is longer than that.
  */
-const messagesText = (messages: ReadonlyArray<Message>, marks: number): string => {
+const messageTexts = (messages: ReadonlyArray<Message>, marks: number): ReadonlyArray<string> => {
   const marked = new Set<number>()
   for (let i = messages.length - 1; i >= 0 && marked.size < Math.min(2, marks); i--) {
     if (messages[i]?.role === "user" || i === messages.length - 1) marked.add(i)
   }
-  return messages.map((message, i) => (marked.has(i) ? markedText(message) : textOf(message))).join(",")
+  return messages.map((message, i) => (marked.has(i) ? markedText(message) : textOf(message)))
 }
 
 const markedText = (message: Message): string => {

@@ -2,7 +2,7 @@
  * Owns the way to Anthropic's Messages API, or a gateway that speaks it, through the official SDK: credentials and address
  * from the environment, one HTTP exchange per call, raw events. The SDK is loaded at the first request.
  */
-import type { Anthropic as Client } from "@anthropic-ai/sdk"
+import type { BaseAnthropic } from "@anthropic-ai/sdk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -75,7 +75,7 @@ const customHeaders = (text: string | undefined): Readonly<Record<string, string
 
 /** What is loaded and built at the first request. */
 interface Sdk {
-  readonly client: Client
+  readonly client: BaseAnthropic
   readonly access: Access
   readonly events: (response: Response) => AsyncIterable<{ readonly event: string | null; readonly data: string }>
   readonly explain: (error: unknown, now: number) => ProviderError
@@ -91,9 +91,8 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
     const load = Effect.gen(function* () {
       const access = accessFrom(host.env)
       if ("_tag" in access) return yield* access
-      const sdk = yield* Effect.promise(() => import("@anthropic-ai/sdk"))
-      const streaming = yield* Effect.promise(() => import("@anthropic-ai/sdk/core/streaming"))
-      const client = new sdk.Anthropic({
+      const sdk = yield* Effect.promise(() => import("./AnthropicSdk.ts"))
+      const client = new sdk.BaseAnthropic({
         ...access.credential,
         baseURL: access.baseURL,
         maxRetries: 0,
@@ -104,7 +103,7 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
       const loaded: Sdk = {
         client,
         access,
-        events: (response) => streaming.Stream.rawEvents(response),
+        events: (response) => sdk.Stream.rawEvents(response),
         explain: (error, now) =>
           error instanceof sdk.APIConnectionTimeoutError
             ? ApiErrors.make("stalled", `No answer from ${access.baseURL} within ${access.timeoutMs / 1000} s.`)

@@ -95,6 +95,11 @@ const streamed = (
         ? over
         : Effect.fail(ApiErrors.make("connection_lost", "The stream ended in the middle of the reply."))
     }),
+    // Whatever happens to the connection behind a complete reply, the reply stands.
+    Effect.catchIf(
+      () => reply.complete,
+      () => Effect.void,
+    ),
   )
 
   const watch = Effect.gen(function* () {

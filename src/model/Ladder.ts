@@ -6,7 +6,7 @@ import type { ProviderError } from "./Provider.ts"
 
 /** Where one stands on the ladder. */
 export interface Rung {
-  /** Counts from 1, over all models. */
+  /** Counts from 1, anew for a fallback model. */
   readonly attempt: number
   readonly streaming: boolean
   /** How often in a row the service said that it is overloaded. */

@@ -19,9 +19,12 @@ export interface Booking {
   readonly settle: (usage: Usage | undefined) => Effect.Effect<void>
 }
 
+/** Somebody put a limit on what a prompt uses up. */
+const isPriced = ({ limits }: Budget.Snapshot): boolean => limits.usd !== undefined || limits.inputTokens !== undefined
+
 export const make = (governor: CostGovernor["Service"]) => {
   let bound: InputBound.InputBound | undefined
-  // Measuring costs time and a module, and without a budget nobody wants to know.
+  // Measuring costs time and a module, and without a limit nobody wants to know.
   const measure = Effect.suspend(() =>
     bound === undefined
       ? Effect.map(
@@ -38,8 +41,7 @@ export const make = (governor: CostGovernor["Service"]) => {
     wanted: number,
   ) {
     const want = Math.min(wanted, spec.maxOutput)
-    const limited = (yield* Budget.Current) !== undefined
-    const input = limited ? yield* measure : undefined
+    const input = (yield* Budget.snapshot).some(isPriced) ? yield* measure : undefined
     const inputTokens = input?.of(id, prompt) ?? 0
     const now = yield* Clock.currentTimeMillis
     const hourCache = prompt.system.some((block) => block.cache_control?.ttl === "1h")

@@ -14,13 +14,13 @@ export interface Patience {
 export const fromEnv = (env: (name: string) => string | undefined): Patience => {
   const number = (name: string, standard: number) => {
     const value = Number(env(name) ?? Number.NaN)
-    return value > 0 ? value : standard
+    return value >= 0 ? value : standard
   }
   return {
-    maxAttempts: Math.min(15, Math.floor(number("CLAUDE_CODE_MAX_RETRIES", 10)) || 1),
+    maxAttempts: 1 + Math.min(15, Math.floor(number("CLAUDE_CODE_MAX_RETRIES", 10))),
     warnAfterMs: 45_000,
     abortAfterMs: 90_000,
     idleAfterMs: Math.max(300_000, number("CLAUDE_STREAM_IDLE_TIMEOUT_MS", 300_000)),
-    wholeAfterMs: number("API_TIMEOUT_MS", 600_000),
+    wholeAfterMs: number("API_TIMEOUT_MS", 600_000) || 600_000,
   }
 }

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Http from "node:http"
+import process from "node:process"
 import type { Readable } from "node:stream"
 import { type Fetch, HttpFetch } from "./HttpFetch.ts"
 
@@ -16,8 +17,8 @@ interface Client {
   readonly close: () => void
 }
 
-const open = async (protocol: string): Promise<Client> => {
-  const http = protocol === "https:" ? await import("node:https") : await import("node:http")
+const open = (protocol: string): Client => {
+  const http = protocol === "https:" ? process.getBuiltinModule("node:https") : process.getBuiltinModule("node:http")
   const agent = new http.Agent({ keepAlive: true, scheduling: "lifo", maxFreeSockets: 64 })
   return {
     request: (url, options) => http.request(url, { ...options, agent }),
@@ -25,9 +26,9 @@ const open = async (protocol: string): Promise<Client> => {
   }
 }
 
-export const make = (): { readonly fetch: Fetch; readonly close: () => Promise<void> } => {
-  const clients = new Map<string, Promise<Client>>()
-  const clientFor = (protocol: string): Promise<Client> => {
+export const make = (): { readonly fetch: Fetch; readonly close: () => void } => {
+  const clients = new Map<string, Client>()
+  const clientFor = (protocol: string): Client => {
     const before = clients.get(protocol)
     if (before !== undefined) return before
     const opened = open(protocol)
@@ -40,10 +41,10 @@ export const make = (): { readonly fetch: Fetch; readonly close: () => Promise<v
       if (url.protocol !== "http:" && url.protocol !== "https:") {
         throw new TypeError(`Only http and https addresses can be fetched, not ${url.protocol}//…`)
       }
-      return exchange(await clientFor(url.protocol), url, init)
+      return exchange(clientFor(url.protocol), url, init)
     },
-    close: async () => {
-      for (const client of clients.values()) (await client).close()
+    close: () => {
+      for (const client of clients.values()) client.close()
     },
   }
 }
@@ -184,7 +185,7 @@ const abortError = (signal: AbortSignal): Error =>
 export const layer: Layer.Layer<HttpFetch> = Layer.effect(
   HttpFetch,
   Effect.map(
-    Effect.acquireRelease(Effect.sync(make), (client) => Effect.promise(client.close)),
+    Effect.acquireRelease(Effect.sync(make), (client) => Effect.sync(client.close)),
     (client) => client.fetch,
   ),
 )

@@ -18,7 +18,11 @@ const packaged = (): string | undefined => {
   }
 }
 
+/** Looked for at the first search, since many sessions have none. */
+let known: string | undefined
+const found = (): string => (known ??= packaged() ?? "rg")
+
 /** `USE_BUILTIN_RIPGREP=0` asks for the system's own. */
 export const layer: Layer.Layer<Ripgrep, never, Process | Host> = Layer.unwrap(
-  Effect.map(Host, (host) => Ripgrep.layerAt(host.env("USE_BUILTIN_RIPGREP") === "0" ? "rg" : (packaged() ?? "rg"))),
+  Effect.map(Host, (host) => Ripgrep.layerAt(host.env("USE_BUILTIN_RIPGREP") === "0" ? "rg" : found)),
 )

@@ -39,14 +39,14 @@ export class Ripgrep extends Context.Service<
     readonly run: (args: ReadonlyArray<string>, cwd: string) => Effect.Effect<Found, RipgrepError>
   }
 >()("troupe/platform/Ripgrep") {
-  /** The program at a path, or by name on PATH. */
-  static readonly layerAt = (program: string): Layer.Layer<Ripgrep, never, Process | Host> =>
+  /** The program at a path, or by name on PATH; a function is asked at each search. */
+  static readonly layerAt = (program: string | (() => string)): Layer.Layer<Ripgrep, never, Process | Host> =>
     Layer.effect(
       Ripgrep,
       Effect.gen(function* () {
         const processes = yield* Process
         const host = yield* Host
-        return make(program, processes, host.allEnv)
+        return make(typeof program === "string" ? () => program : program, processes, host.allEnv)
       }),
     )
 }
@@ -55,14 +55,14 @@ const maxOutputBytes = 16 * 1024 * 1024
 const timeout = "20 seconds"
 
 const make = (
-  program: string,
+  program: () => string,
   processes: Process["Service"],
   env: Readonly<Record<string, string>>,
 ): Ripgrep["Service"] => ({
   run: Effect.fnUntraced(function* (args, cwd) {
     const result = yield* processes
       // The user's own ripgreprc would change what the model is told the tool does.
-      .run({ command: program, args: ["--no-config", "--color=never", ...args], cwd, env, maxOutputBytes, timeout })
+      .run({ command: program(), args: ["--no-config", "--color=never", ...args], cwd, env, maxOutputBytes, timeout })
       .pipe(Effect.mapError((error: ProcessError) => fail("NotStarted", error.message)))
     if (result.timedOut) return yield* fail("TimedOut", "")
     const complaints = result.stderr.split("\n").filter((line) => line !== "")

@@ -23,7 +23,8 @@ export const estimate = (text: string): number => {
 
 /** A run without spaces (base64, minified code) is cheap in the estimate and dear in truth: three characters a token at best. */
 const count = (text: string): number => {
-  const longest = /\S{200,}/.test(text) ? text.length / 3 : 0
+  // From the beginning of a run only: from everywhere in it, the search would be quadratic.
+  const longest = /(?<!\S)\S{200}/.test(text) ? text.length / 3 : 0
   return Math.max(estimateTokenCount(text), longest)
 }
 

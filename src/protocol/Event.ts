@@ -54,6 +54,8 @@ const durable = {
     maxTokens: Schema.Finite,
     streaming: Schema.Boolean,
     messages: Schema.Finite,
+    /** It sends what the attempt before it sent. */
+    repeats: Schema.optionalKey(Schema.Boolean),
     /** How many blocks it contains of what was said since the newest reply; whatever else was said came too late for it. */
     said: Schema.optionalKey(Schema.Finite),
     /** Hashes of the layers of the prompt, in cache order: tools, system, messages. */

@@ -118,6 +118,11 @@ export class History {
     return this.built
   }
 
+  /** A call of this id has been made before. */
+  knowsCall(id: string): boolean {
+    return this.usedIds.has(id)
+  }
+
   /** The model that wrote a message of this conversation. */
   authorOf(message: Message): string | undefined {
     return this.authors.get(message)
@@ -157,9 +162,8 @@ export class History {
   }
 
   private requested(event: EventOf<"RequestSent">): void {
-    // A further attempt repeats the same messages: what was said since then is not in it, and stays behind its reply.
-    const repeated = event.attempt > 1 && this.reply === undefined && this.requestId !== undefined
-    if (!repeated) this.freeze(event.said)
+    // What was said since the attempt that this one repeats is not in it, and stays behind its reply.
+    if (event.repeats !== true) this.freeze(event.said)
     this.requestId = event.requestId
   }
 
@@ -176,7 +180,7 @@ export class History {
     const kept = HistoryBlocks.replyBlock(block)
     if (kept === undefined) return
     if (kept.type === "tool_use") {
-      // The API refuses a second call of the same name tag; the first one is the one that ran.
+      // The API refuses a second call of the same id. Our own never have one twice; an imported history may.
       if (this.usedIds.has(kept.id)) return
       this.usedIds.add(kept.id)
       reply.calls.set(kept.id, { block: kept, ...(malformedInput !== undefined && { malformedInput }) })

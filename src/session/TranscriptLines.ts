@@ -58,7 +58,7 @@ export class TranscriptLines {
     switch (event._tag) {
       case "RequestSent": {
         // A further attempt sends what the first one sent; what came since stays behind its reply.
-        const lines = event.attempt > 1 && this.reply === undefined ? [] : this.settle()
+        const lines = event.repeats === true ? [] : this.settle()
         this.asked = true
         return lines
       }

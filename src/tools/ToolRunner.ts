@@ -58,7 +58,7 @@ export class ToolRunner extends Context.Service<
     readonly prepare: (call: Call) => Effect.Effect<Prepared, JournalError>
     /** It only reads, may run beside others, and nobody has to be asked: it may start while the model still speaks. */
     readonly mayStartEarly: (prepared: Prepared) => Effect.Effect<boolean>
-    /** Runs a call to its recorded end. */
+    /** Runs a call to its recorded end; an interrupted one is left to whoever interrupted it. */
     readonly run: (prepared: Prepared) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
     /** After a crash: what can be repeated without harm is run again, what cannot is reported as unknown. */
     readonly settle: (call: PendingCall) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
@@ -151,12 +151,18 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     return { _tag: "Ready", call, tool, invocation, ask }
   })
 
-  const mayStartEarly = Effect.fnUntraced(function* (prepared: Prepared) {
-    if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe)
-      return false
+  /** Without asking anybody. */
+  const isAllowed = Effect.fnUntraced(function* (prepared: Prepared) {
+    if (prepared._tag === "Rejected") return false
     const { permissionMode } = yield* controls.current
     const decision = Permissions.settle(prepared.ask, permissionMode, rules)
     return decision !== "ask" && decision.behavior === "allow"
+  })
+
+  const mayStartEarly = Effect.fnUntraced(function* (prepared: Prepared) {
+    if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe)
+      return false
+    return yield* isAllowed(prepared)
   })
 
   /** Everything between "may be tried" and "has run"; what fails here is an answer to the model. */
@@ -223,7 +229,11 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       const content = yield* bounded(message, tool.maxResultChars, call.id)
       return yield* end(call, "failed", { content, structured }, startedAt)
     }
-    if (Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
+    if (Cause.hasInterrupts(exit.cause)) {
+      // Ours: the turn ends and answers the call. The tool's own: it is a failure like any other.
+      yield* restore(Effect.void)
+      return yield* end(call, "failed", { content: `${tool.name} was interrupted from within.` }, startedAt)
+    }
     return yield* end(call, "failed", { content: yield* crashed(tool.name, Cause.squash(exit.cause)) }, startedAt)
   })
 
@@ -263,7 +273,7 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       return yield* answer(call, "cancelled", "The session ended before this call was started. It was not run.")
     }
     const prepared = yield* prepare(call)
-    if (started.idempotency !== "once") return yield* run(prepared)
+    if (started.idempotency !== "once" && (yield* isAllowed(prepared))) return yield* run(prepared)
     const found = prepared._tag === "Ready" ? yield* prepared.invocation.judge(started.evidence) : undefined
     yield* answer(call, "unknown", found === undefined ? unknown : `${unknown}\n${found}`)
   })

@@ -9,6 +9,7 @@ import * as SessionPaths from "../../src/session/SessionPaths.ts"
 import { ScriptedModel } from "../../src/testing/ScriptedModel.ts"
 import * as StrictApi from "../../src/testing/StrictApi.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
+import { coding } from "../../src/tools/builtin/Coding.ts"
 import { begin, echo, ended, hurried, note, only, open, resultsIn } from "./session.ts"
 
 const id = "6f1c9c52-6f6c-4f9e-9d9e-0a4b5f3f7e11"
@@ -127,6 +128,55 @@ describe("Agents", () => {
         )
         assert.deepStrictEqual(resultsIn(requests.at(-1)), ["b"])
       }).pipe(Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("can be interrupted while it repeats a call", () =>
+      Effect.gen(function* () {
+        yield* interrupted("Look")
+        yield* cutAfter("ToolStarted")
+        const agents = yield* Agents
+        const agent = yield* agents.resume(id, { tools, permissionMode: "bypassPermissions" })
+        const turn = yield* begin(agent, "Well?")
+        yield* turn.until("ToolStarted")
+        yield* agent.interrupt()
+        const events = yield* turn.end
+        assert.strictEqual(ended(events).terminal.reason, "aborted_tools")
+        assert.deepStrictEqual(
+          only(events, "ToolEnded").map(({ outcome }) => outcome),
+          ["cancelled"],
+        )
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
+    it.effect("reports what may not be repeated any more, with what the file says", () =>
+      Effect.gen(function* () {
+        const agents = yield* Agents
+        const all = { tools: coding }
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const agent = yield* agents.open({ ...all, sessionId: id, permissionMode: "acceptEdits" })
+            yield* hurried(Stream.runCollect(agent.prompt("Write")))
+          }),
+        )
+        yield* cutAfter("ToolStarted")
+        const agent = yield* agents.resume(id, all)
+        const [result] = only(yield* hurried(Stream.runCollect(agent.prompt("Well?"))), "ToolEnded")
+        assert.strictEqual(result?.outcome, "unknown")
+        assert.match(String(result?.content), /it happened/)
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          TestRuntime.layer({
+            rules: [
+              {
+                when: { user: "Write" },
+                reply: [{ tool: "Write", input: { file_path: "/work/a.txt", content: "x" } }],
+              },
+              { reply: "On we go." },
+            ],
+          }),
+        ),
+      ),
     )
 
     it.effect("forgets a reply of which nothing had begun", () =>

@@ -131,6 +131,17 @@ describe("Turn", () => {
     )
   })
 
+  it.effect("counts sealed streams only in a row", () =>
+    Effect.gen(function* () {
+      const call = { tool: "Echo", input: { text: "a" } }
+      const broken = { reply: [call, { text: "Lost words.", before: "5s" as const }], faults: [{ reset: 7, times: 1 }] }
+      const turns = [1, 2, 3, 4].flatMap(() => [broken, { reply: [call] }])
+      const { events } = yield* play({ turns: [...turns, { reply: "Done." }] }, "Go")
+      assert.strictEqual(transitions(events).filter((one) => one === "stream_sealed").length, 4)
+      assert.strictEqual(ended(events).terminal.reason, "completed")
+    }),
+  )
+
   describe("a reply that is too long", () => {
     it.effect("is asked for again with the large slot", () =>
       Effect.gen(function* () {
@@ -143,6 +154,14 @@ describe("Turn", () => {
         assert.deepStrictEqual(ended(events).terminal, { reason: "completed" })
         // The second request does not contain the reply that was cut.
         assert.strictEqual(requests[1]?.body.messages.length, 1)
+      }),
+    )
+
+    it.effect("does not count as a turn of its own", () =>
+      Effect.gen(function* () {
+        const { events } = yield* play({ rules: [{ reply: long }] }, "Write", { maxTurns: 1 })
+        assert.strictEqual(ended(events).terminal.reason, "completed")
+        assert.strictEqual(ended(events).turns, 1)
       }),
     )
 

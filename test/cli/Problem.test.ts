@@ -29,7 +29,7 @@ describe("a problem is told", () => {
     assert.deepStrictEqual(Problem.lines(error, quiet), [
       "troupe: invalid x-api-key",
       "  where: the service answered with status 401",
-      "  fix: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN: the service does not accept it",
+      "  fix: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN. To look around without a key: troupe demo",
     ])
   })
 

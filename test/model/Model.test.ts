@@ -100,7 +100,7 @@ describe("Model", () => {
         [1, 2, 3, 4],
       )
       assert.strictEqual(new Set(fake.asked.map((asked) => asked.requestId)).size, 4)
-      assert.deepInclude(only(events, "Waiting")[2], { attempt: 3, maxAttempts: 10, reason: "overloaded", status: 529 })
+      assert.deepInclude(only(events, "Waiting")[2], { attempt: 3, maxAttempts: 11, reason: "overloaded", status: 529 })
       const delays = only(events, "Waiting").map((event) => event.delayMs)
       for (const [i, delay] of delays.entries()) {
         assert.isAtLeast(delay, 500 * 2 ** i * 0.75)
@@ -169,16 +169,21 @@ describe("Model", () => {
     },
   )
 
-  it.effect("gives up after ten attempts, or as many as the environment says", () => {
+  it.effect("gives up after ten retries, or as many as the environment says", () => {
     const fake = script(fails("server_error", { status: 500 }))
     return Effect.gen(function* () {
       const { error } = yield* failing()
-      assert.deepInclude(error, { reason: "server_error", attempts: 10, status: 500 })
-      assert.include(error.message, "Gave up after 10 attempts")
-      assert.strictEqual(fake.asked.length, 10)
+      assert.deepInclude(error, { reason: "server_error", attempts: 11, status: 500 })
+      assert.include(error.message, "Gave up after 11 attempts")
+      assert.strictEqual(fake.asked.length, 11)
       const few = script(fails("server_error"))
       yield* failing().pipe(Effect.provide(Fake.layer(few, { env: { CLAUDE_CODE_MAX_RETRIES: "2" } }), { local: true }))
-      assert.strictEqual(few.asked.length, 2)
+      assert.strictEqual(few.asked.length, 3)
+      const none = script(fails("server_error"))
+      yield* failing().pipe(
+        Effect.provide(Fake.layer(none, { env: { CLAUDE_CODE_MAX_RETRIES: "0" } }), { local: true }),
+      )
+      assert.strictEqual(none.asked.length, 1)
     }).pipe(Effect.provide(Fake.layer(fake)))
   })
 

@@ -43,6 +43,7 @@ export const request = (requestId: string, attempt = 1): EventOf<"RequestSent"> 
   _tag: "RequestSent",
   requestId,
   attempt,
+  ...(attempt > 1 && { repeats: true }),
   model: "claude-test",
   maxTokens: 8192,
   streaming: true,
