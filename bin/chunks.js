@@ -61,9 +61,9 @@ const load = (file) => {
   const before = loaded.get(file)
   if (before !== undefined) return before.exports
   const filename = path.join(chunks, file)
-  const cachedData = build === undefined ? undefined : find(file)
+  const cachedData = find(file)
   const script = new vm.Script(fs.readFileSync(filename, "latin1"), { filename, cachedData })
-  if (build !== undefined && script.cachedDataRejected !== false) {
+  if (script.cachedDataRejected !== false) {
     if (compiled.size === 0) process.on("exit", keep)
     compiled.set(file, script)
   }
@@ -81,7 +81,11 @@ const load = (file) => {
 }
 
 exports.start = () => {
-  if (build === undefined) return void require("../dist/cli/main.cjs")
+  if (build === undefined) {
+    process.stderr.write("troupe: this copy is not built; run `npm run build` in its directory first.\n")
+    process.exitCode = 1
+    return
+  }
   load("main.cjs")
   // Left alone, the young generation grows to 48 MiB and stays there. Only after the start, and not when there is code to keep:
   // V8 takes compiled code only under the flags it was compiled with.

@@ -28,7 +28,10 @@ export const fromBytes = (draw: (size: number) => Effect.Effect<Uint8Array>): So
 
 /** The id source in use; inherited by every fiber. */
 export const Ids = Context.Reference<Source>("troupe/kernel/Ids", {
-  defaultValue: () => fromBytes((size) => Effect.sync(() => globalThis.crypto.getRandomValues(new Uint8Array(size)))),
+  defaultValue: () => ({
+    ...fromBytes((size) => Effect.sync(() => globalThis.crypto.getRandomValues(new Uint8Array(size)))),
+    uuid: Effect.sync(() => globalThis.crypto.randomUUID()),
+  }),
 })
 
 /** A random version 4 UUID. */

@@ -23,6 +23,8 @@ export class ToolCatalog extends Context.Service<
 
 const make = (hidden: ReadonlySet<string>): ToolCatalog["Service"] => {
   const registered: Array<Tool<never>> = []
+  /** What the model is told, kept until a tool comes or goes: the same value each turn, so that nothing is encoded anew. */
+  let told: ReadonlyArray<ToolSchema> | undefined
   /** The newest registration of a name wins. */
   const visible = () => {
     const byName = new Map<string, Tool<never>>()
@@ -34,8 +36,15 @@ const make = (hidden: ReadonlySet<string>): ToolCatalog["Service"] => {
       const context = yield* Effect.context<R>()
       const ready = provided(tool, context)
       yield* Effect.acquireRelease(
-        Effect.sync(() => registered.push(ready)),
-        () => Effect.sync(() => registered.splice(registered.indexOf(ready), 1)),
+        Effect.sync(() => {
+          registered.push(ready)
+          told = undefined
+        }),
+        () =>
+          Effect.sync(() => {
+            registered.splice(registered.indexOf(ready), 1)
+            told = undefined
+          }),
       )
     }),
     find: (name) => {
@@ -44,7 +53,11 @@ const make = (hidden: ReadonlySet<string>): ToolCatalog["Service"] => {
     },
     names: () => visible().map((tool) => tool.name),
     schemas: () =>
-      visible().map((tool) => ({ name: tool.name, description: tool.description, input_schema: tool.inputSchema })),
+      (told ??= visible().map((tool) => ({
+        name: tool.name,
+        description: tool.description,
+        input_schema: tool.inputSchema,
+      }))),
   }
 }
 
