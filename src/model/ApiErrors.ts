@@ -98,7 +98,7 @@ const reasonOf = (refusal: Refusal): Reason => {
 
 /** The API's 404 speaks about the model; one without its error body comes from something that is not the API. */
 const notFound = ({ type, message }: Refusal): Reason =>
-  type === "not_found_error" && /model/i.test(message) ? "model_not_found" : "not_found"
+  type === "not_found_error" && /^\s*model\b/i.test(message) ? "model_not_found" : "not_found"
 
 const said = ({ status, message }: Refusal): string =>
   `The model service ${status === undefined ? "reported an error" : `answered ${status}`}: ${bounded(message)}`

@@ -7,7 +7,9 @@ export class JournalError extends Schema.TaggedError<JournalError>()("JournalErr
   detail: Schema.String,
 }) {
   override get message(): string {
-    return `Cannot ${this.operation} the session journal ${this.path}: ${this.detail}. What was journaled before is safe; fix the cause and resume the session.`
+    const comfort =
+      this.operation === "read" ? "" : " What was journaled before is safe; fix the cause and resume the session."
+    return `Cannot ${this.operation} the session journal ${this.path}: ${this.detail}.${comfort}`
   }
 }
 
