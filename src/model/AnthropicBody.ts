@@ -5,7 +5,7 @@
  */
 import type { ContentBlock, TextBlock } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
-import { plainBlocks, textOf } from "./MessageText.ts"
+import { bytesOf, plainBlocks } from "./MessageText.ts"
 import type { ProviderRequest, ToolSchema } from "./Provider.ts"
 
 const breakpoint = { type: "ephemeral" } as const
@@ -13,7 +13,7 @@ const breakpoint = { type: "ephemeral" } as const
 /** The API takes no more than this many breakpoints. */
 const most = 4
 
-export const encode = (request: ProviderRequest, stream: boolean): string => {
+export const encode = (request: ProviderRequest, stream: boolean): Uint8Array => {
   const system = systemOf(request.system)
   const systemMarks = system.filter((block) => block.cache_control !== undefined).length
   const toolMark = request.tools.length > 0 && systemMarks < 2
@@ -29,12 +29,27 @@ export const encode = (request: ProviderRequest, stream: boolean): string => {
     ...(request.metadata !== undefined && { metadata: request.metadata }),
   }
   const tools = request.tools.length > 0 ? `"tools":${toolsText(request.tools, toolMark)},` : ""
-  const texts = messageTexts(request.messages, most - systemMarks - (toolMark ? 1 : 0))
-  // Joined once: a long history is megabytes, and each step in between would be one more copy of it.
-  const parts = [`${JSON.stringify(head).slice(0, -1)},${tools}"messages":[`]
-  for (const [i, text] of texts.entries()) parts.push(i === 0 ? "" : ",", text)
-  parts.push("]}")
-  return parts.join("")
+  const start = utf8.encode(`${JSON.stringify(head).slice(0, -1)},${tools}"messages":[`)
+  return joined(start, messageBytes(request.messages, most - systemMarks - (toolMark ? 1 : 0)))
+}
+
+const utf8 = new TextEncoder()
+const comma = 0x2c
+const end = utf8.encode("]}")
+
+/** Copied once: a long history is megabytes, and each step in between would be one more copy of it. */
+const joined = (start: Uint8Array, messages: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const size = messages.reduce((sum, message) => sum + message.length, 0)
+  const body = new Uint8Array(start.length + size + Math.max(0, messages.length - 1) + end.length)
+  body.set(start)
+  let at = start.length
+  for (const [index, message] of messages.entries()) {
+    if (index > 0) body[at++] = comma
+    body.set(message, at)
+    at += message.length
+  }
+  body.set(end, at)
+  return body
 }
 
 /** Whoever assembled the system prompt may say where it is stable; otherwise all of it is. */
@@ -63,20 +78,21 @@ const toolsText = (tools: ReadonlyArray<ToolSchema>, marked: boolean): string =>
  * Marks the end, and the end of the request before it: the API looks back only twenty blocks from a breakpoint, and one round
  * of many tool calls is longer than that.
  */
-const messageTexts = (messages: ReadonlyArray<Message>, marks: number): ReadonlyArray<string> => {
+const messageBytes = (messages: ReadonlyArray<Message>, marks: number): ReadonlyArray<Uint8Array> => {
   const marked = new Set<number>()
   for (let i = messages.length - 1; i >= 0 && marked.size < Math.min(2, marks); i--) {
     if (messages[i]?.role === "user" || i === messages.length - 1) marked.add(i)
   }
-  return messages.map((message, i) => (marked.has(i) ? markedText(message) : textOf(message)))
+  return messages.map((message, i) => (marked.has(i) ? markedBytes(message) : bytesOf(message)))
 }
 
-const markedText = (message: Message): string => {
+const markedBytes = (message: Message): Uint8Array => {
   const blocks = plainBlocks(message)
   const at = blocks.findLastIndex(markable)
-  if (at < 0) return textOf(message)
+  if (at < 0) return bytesOf(message)
   const sent: ReadonlyArray<object> = blocks
-  return JSON.stringify({ role: message.role, content: sent.with(at, { ...blocks[at], cache_control: breakpoint }) })
+  const content = sent.with(at, { ...blocks[at], cache_control: breakpoint })
+  return utf8.encode(JSON.stringify({ role: message.role, content }))
 }
 
 /** Thinking takes no breakpoint, and neither does empty text. */

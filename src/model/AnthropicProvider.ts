@@ -178,7 +178,7 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
         }),
       )
 
-    return { name: "anthropic", stream, whole, encode: (request) => Body.encode(request, true) }
+    return { name: "anthropic", stream, whole }
   }),
 )
 

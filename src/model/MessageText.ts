@@ -1,19 +1,23 @@
 /**
- * Owns the one spelling of a message as text: what is sent, hashed and measured. History objects never change, so the text of
- * each is made once and found again by the object's identity: turn 1,000 costs no more than its new messages.
+ * Owns the one spelling of a message: what is sent, hashed and measured. History objects never change, so the bytes of each are
+ * made once and found again by the object's identity: turn 1,000 costs no more than its new messages.
  */
 import type { ContentBlock } from "../protocol/Content.ts"
 import { toBlocks } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
 
-const texts = new WeakMap<Message, string>()
+export const textOf = (message: Message): string =>
+  JSON.stringify({ role: message.role, content: plainBlocks(message) })
 
-export const textOf = (message: Message): string => {
-  const before = texts.get(message)
+const utf8 = new TextEncoder()
+const known = new WeakMap<Message, Uint8Array>()
+
+export const bytesOf = (message: Message): Uint8Array => {
+  const before = known.get(message)
   if (before !== undefined) return before
-  const text = JSON.stringify({ role: message.role, content: plainBlocks(message) })
-  texts.set(message, text)
-  return text
+  const bytes = utf8.encode(textOf(message))
+  known.set(message, bytes)
+  return bytes
 }
 
 /** Always blocks, and without anybody's own cache breakpoints, so that a prefix stays the same bytes. */

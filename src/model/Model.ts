@@ -201,10 +201,12 @@ export class Model extends Context.Service<
 
       /** By the ids of the table, whatever the service calls them. */
       const authors = ({ model, authorOf }: ModelRequest) => {
-        const asked = table.resolve(model).spec.id
+        const ids = new Map([[model, table.resolve(model).spec.id]])
         return (message: Message) => {
-          const author = authorOf?.(message)
-          return author === undefined || author === model ? asked : table.resolve(author).spec.id
+          const author = authorOf?.(message) ?? model
+          const id = ids.get(author) ?? table.resolve(author).spec.id
+          ids.set(author, id)
+          return id
         }
       }
 

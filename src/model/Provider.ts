@@ -85,7 +85,5 @@ export class Provider extends Context.Service<
     /** Interrupting the consumer closes the connection. */
     readonly stream: (request: ProviderRequest) => Stream.Stream<StreamEvent, ProviderError>
     readonly whole: (request: ProviderRequest) => Effect.Effect<WholeReply, ProviderError>
-    /** The body that would be sent, byte for byte. */
-    readonly encode: (request: ProviderRequest) => string
   }
 >()("troupe/model/Provider") {}

@@ -76,7 +76,6 @@ const make = (
 
   return {
     name: "scripted",
-    encode: (request) => JSON.stringify(ApiRequest.fromProvider(request, true)),
     stream: (request) =>
       Stream.unwrap(
         Effect.map(ask(request, true), ({ answer, end, id }) => {

@@ -47,7 +47,6 @@ export const script = (...answers: ReadonlyArray<Answer>): Script => {
           return take(request, true).stream ?? Stream.die("not meant to be streamed")
         }).pipe(Stream.ensuring(Effect.sync(() => void state.open--))),
       whole: (request) => Effect.suspend(() => take(request, false).whole ?? Effect.die("meant to be streamed")),
-      encode: (request) => JSON.stringify(request),
     }),
   }
   return state

@@ -270,16 +270,6 @@ describe("ScriptedModel", () => {
     ),
   )
 
-  it.effect("encodes what a provider would send", () =>
-    play(
-      { rules: [{ reply: "hi" }] },
-      Effect.gen(function* () {
-        const provider = yield* Provider
-        assert.deepInclude(JSON.parse(provider.encode(request([user("x")]))), { stream: true, messages: [user("x")] })
-      }),
-    ),
-  )
-
   it.effect("does not start with a playbook that is wrong", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(play({ rules: [{ reply: "${typo}" }] }, stream()))
