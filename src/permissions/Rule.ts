@@ -27,9 +27,33 @@ export const matches = (
   if (rule.tool !== call.tool) return false
   if (rule.specifier === undefined || rule.specifier === "*") return true
   if (call.executes === undefined) return side === "deny"
-  const command = call.executes.trim()
-  const compound = /[;&|<>`$(){}\n\\]/.test(command)
   const prefix = rule.specifier.replace(/(:\*| \*)$/, "")
-  const hit = prefix === rule.specifier ? command === prefix : command === prefix || command.startsWith(`${prefix} `)
-  return side === "allow" ? hit && !compound : hit || (compound && command.includes(prefix))
+  const exact = prefix === rule.specifier
+  const isHit = (command: string) => command === prefix || (!exact && command.startsWith(`${prefix} `))
+  if (side === "allow") return isHit(call.executes.trim()) && !isOpaque(call.executes)
+  return simpleCommands(call.executes).some(isHit) || (isOpaque(call.executes) && mentions(call.executes, prefix))
 }
+
+/** A shell would make something else of it than the words that are there. */
+const isOpaque = (command: string): boolean => /[;&|<>`$(){}\n\\*?[\]!#~]/.test(command)
+
+/** Programs that run the rest of the line. */
+const wrapper =
+  /^(?:(?:\w+=\S*|command|builtin|exec|env|nohup|time|nice|ionice|setsid|stdbuf|sudo|doas|xargs|timeout \S+)(?: -\S+)*) /
+
+/** The commands of a line, as a deny rule must see them: unquoted, without wrappers, by the name of the program. */
+const simpleCommands = (command: string): ReadonlyArray<string> =>
+  command.split(/[;&|\n(){}`]|\$\(/).map((part) => {
+    let plain = unquoted(part)
+    while (wrapper.test(plain)) plain = plain.replace(wrapper, "")
+    return plain.replace(/^\S*\//, "")
+  })
+
+const unquoted = (text: string): string =>
+  text
+    .replace(/["'\\]/g, "")
+    .replace(/\s+/g, " ")
+    .trim()
+
+const mentions = (command: string, prefix: string): boolean =>
+  ` ${unquoted(command.replace(/[;&|<>`$(){}/]/g, " "))} `.includes(` ${prefix} `)

@@ -39,6 +39,8 @@ export interface Ready {
   readonly tool: Tool<never>
   readonly invocation: Invocation<never>
   readonly ask: Permissions.Ask
+  /** How many calls had changed something when this was found out. */
+  readonly asOf: number
 }
 
 /** A call that cannot be tried, and why, in words for the model. */
@@ -148,8 +150,11 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       outside,
       sensitive,
     }
-    return { _tag: "Ready", call, tool, invocation, ask }
+    return { _tag: "Ready", call, tool, invocation, ask, asOf: changes }
   })
+
+  /** Calls that may have changed something: a link, the directory that paths start from. */
+  let changes = 0
 
   /** Without asking anybody. */
   const isAllowed = Effect.fnUntraced(function* (prepared: Prepared) {
@@ -165,10 +170,18 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     return yield* isAllowed(prepared)
   })
 
+  /** A person answers when they like, and the world goes on meanwhile. */
+  const isStill = Effect.fnUntraced(function* ({ call, ask }: Ready) {
+    const now = yield* examine(call)
+    return now._tag === "Ready" && JSON.stringify(now.ask) === JSON.stringify(ask)
+  })
+
   /** Everything between "may be tried" and "has run"; what fails here is an answer to the model. */
-  const attempt = Effect.fnUntraced(function* (ready: Ready) {
+  const attempt = Effect.fnUntraced(function* (prepared: Ready) {
+    // What a call would touch is judged by the world as it is now, not as it was when the model made the call.
+    const ready = prepared.asOf === changes ? prepared : yield* examine(prepared.call)
+    if (ready._tag === "Rejected") return yield* answer(ready.call, "failed", ready.why)
     const { call, tool, invocation, ask } = ready
-    const startedAt = yield* Clock.currentTimeMillis
     const valid = yield* Effect.result(invocation.validate)
     if (valid._tag === "Failure") return yield* answer(call, "failed", valid.failure.message)
 
@@ -183,6 +196,14 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       by: decision.by,
     })
     if (decision.behavior === "deny") return yield* answer(call, "denied", `Permission denied: ${decision.reason}`)
+    if (decision.by === "person" && !(yield* isStill(ready))) {
+      return yield* answer(
+        call,
+        "denied",
+        "While the user was asked, what this call would touch has changed. Look again.",
+      )
+    }
+    const startedAt = yield* Clock.currentTimeMillis
 
     yield* Budget.charge({ toolCalls: 1 })
     const evidence = yield* invocation.evidence
@@ -204,6 +225,7 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       idempotency: invocation.idempotency,
       ...(Object.keys(evidence).length > 0 && { evidence }),
     })
+    if (!invocation.readOnly) changes++
     // What may not happen twice must be known to have begun, whatever happens to the machine.
     if (invocation.idempotency === "once") yield* recorder.journal.sync
 
@@ -219,6 +241,7 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       )
     const work = invocation.run({ toolUseId: call.id, progress })
     const exit = yield* Effect.exit(tool.interruptBehavior === "block" ? work : restore(work))
+    if (!invocation.readOnly) changes++
     if (exit._tag === "Success") {
       const content = yield* bounded(exit.value.content, tool.maxResultChars, call.id)
       return yield* end(call, "completed", { ...exit.value, content }, startedAt)

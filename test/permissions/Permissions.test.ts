@@ -92,6 +92,33 @@ describe("Rule", () => {
     assert.strictEqual(verdict(bash(command), "default", rules([rule])), expected)
   })
 
+  it("denies a command however it is spelled", () => {
+    const spellings = [
+      "rm -f a",
+      "rm\t-f a",
+      "'rm' -f a",
+      'r""m -f a',
+      "X=1 rm -f a",
+      "command rm a",
+      "env -i rm a",
+      "/bin/rm a",
+    ]
+    for (const command of [
+      ...spellings,
+      "sudo -n rm a",
+      "ls; rm a",
+      "(rm a)",
+      "echo $(rm a)",
+      "timeout 5 rm a",
+      "$X rm a",
+    ]) {
+      assert.strictEqual(verdict(bash(command), "bypassPermissions", rules([], ["Bash(rm *)"])), "deny", command)
+    }
+    for (const command of ["rmdir a", "npm run rm", "ls firm"]) {
+      assert.strictEqual(verdict(bash(command), "bypassPermissions", rules([], ["Bash(rm *)"])), "allow", command)
+    }
+  })
+
   it("denies a command that hides what is forbidden behind another", () => {
     for (const command of ["git push", "git push --force", "ls && git push", "$(git push)"]) {
       assert.strictEqual(verdict(bash(command), "bypassPermissions", rules([], ["Bash(git push *)"])), "deny")

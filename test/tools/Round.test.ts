@@ -30,7 +30,7 @@ const prepare = (safe: boolean | "rejected", index: number) =>
     const call = { id: String(index), name: "Any", input: {} }
     if (safe === "rejected") return { _tag: "Rejected", call, why: "" } satisfies Prepared
     const invocation = yield* tool.decode({ safe })
-    return { _tag: "Ready", call, tool, invocation, ask: nothing } satisfies Prepared
+    return { _tag: "Ready", call, tool, invocation, ask: nothing, asOf: 0 } satisfies Prepared
   })
 
 describe("batches", () => {

@@ -6,6 +6,8 @@ import * as Stream from "effect/Stream"
 import type { OpenOptions } from "../../src/agents/Agents.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
 import * as Tool from "../../src/tools/Tool.ts"
+import { Person } from "../../src/permissions/Permissions.ts"
+import { Workspace } from "../../src/tools/Workspace.ts"
 import { coding } from "../../src/tools/builtin/Coding.ts"
 import type { Services } from "../../src/tools/builtin/Source.ts"
 import { Agents } from "../../src/agents/Agents.ts"
@@ -82,6 +84,83 @@ describe("ToolRunner", () => {
       const added = yield* builtin("Read", { file_path: "/etc/passwd" }, { addDirs: ["/etc"] }, files)
       assert.match(added.text, /root/)
     }),
+  )
+
+  it.effect("judges a call by the world as it is when its turn comes, not as it was when the model made it", () =>
+    Effect.gen(function* () {
+      const go = Tool.make({
+        name: "Go",
+        description: "Changes the directory.",
+        input: Schema.Struct({ to: Schema.String }),
+        run: ({ to }) =>
+          Effect.map(
+            Effect.flatMap(Workspace, (workspace) => workspace.enter(to)),
+            (entered) => ({ content: String(entered) }),
+          ),
+      })
+      const agents = yield* Agents
+      const agent = yield* agents.open({
+        tools: [...coding, go],
+        permissionMode: "acceptEdits",
+        allowedTools: ["Go"],
+      })
+      const events = yield* hurried(Stream.runCollect(agent.prompt("Go")))
+      assert.deepStrictEqual(
+        only(events, "ToolEnded").map(({ tool, outcome }) => [tool, outcome]),
+        [
+          ["Go", "completed"],
+          ["Write", "denied"],
+        ],
+      )
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        TestRuntime.layer(
+          {
+            turns: [
+              {
+                reply: [
+                  { tool: "Go", input: { to: "/work/.git" } },
+                  { tool: "Write", input: { file_path: "hooks/pre-commit", content: "x" } },
+                ],
+              },
+              { reply: "Done." },
+            ],
+          },
+          { files: { "/work/.git/HEAD": "ref: refs/heads/main" } },
+        ),
+      ),
+    ),
+  )
+
+  it.effect("asks again in vain when what a call touches changed while a person thought about it", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const slow: Person = {
+        ask: () =>
+          Effect.as(Effect.ignore(fs.symlink("/home/user", "/work/link")), {
+            allow: true,
+          }),
+      }
+      const agents = yield* Agents
+      const agent = yield* agents.open({ tools: coding }).pipe(Effect.provideService(Person, slow))
+      const events = yield* hurried(Stream.runCollect(agent.prompt("Go")))
+      assert.strictEqual(only(events, "ToolEnded")[0]?.outcome, "denied")
+      assert.isFalse(yield* fs.exists("/home/user/a.txt"))
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(
+        TestRuntime.layer(
+          {
+            turns: [
+              { reply: [{ tool: "Write", input: { file_path: "/work/link/a.txt", content: "x" } }] },
+              { reply: "Done." },
+            ],
+          },
+          { files: { "/work/x": "" } },
+        ),
+      ),
+    ),
   )
 
   it.effect("says which arguments are wrong", () =>

@@ -5,24 +5,42 @@
  * it: a repository's own configuration can make the most innocent sub-command run a program.
  */
 
-const readers = new Set(["pwd", "ls", "cat", "head", "tail", "wc", "stat", "du", "echo", "whoami", "uname", "which"])
+/** What each of them may be given besides paths; an option that is not here may follow links, write, or never end. */
+const readers: Readonly<Record<string, RegExp>> = {
+  pwd: /^-[LP]$/,
+  ls: /^-[1aAlhtrSFp]+$/,
+  cat: /^-[nbs]+$/,
+  head: /^-(?:n|c|\d+)$/,
+  tail: /^-(?:n|c|\d+)$/,
+  wc: /^-[lwcm]+$/,
+  stat: /^$/,
+  du: /^-[sh]+$/,
+  echo: /^$/,
+  whoami: /^$/,
+  uname: /^-[asrmn]+$/,
+  which: /^-a$/,
+}
 
 /** The words of a command that means nothing else to a shell than these words; `~` alone is the home that paths know too. */
-export const words = (command: string): ReadonlyArray<string> | undefined =>
-  /^[A-Za-z0-9 _./:=@,+%~^-]+$/.test(command) && !/(?:^|\s)(?:\w+=|~[^/\s])/.test(command)
+const words = (command: string): ReadonlyArray<string> =>
+  /^[A-Za-z0-9 _./:=@,+%~^-]+$/.test(command) && !/(?:^| )(?:\w+=|~[^/ ])/.test(command)
     ? command.split(" ").filter((word) => word !== "")
-    : undefined
+    : []
+
+/** `a/..` is not where it seems to be when `a` is a link, so only a path that begins with its `..` can be judged. */
+const isPlain = (path: string): boolean => !/[^./][^/]*\/(?:.*\/)?\.\.(?:\/|$)/.test(path)
 
 export const isReadOnly = (command: string): boolean => {
-  const given = words(command.trim())
-  const [program, ...rest] = given ?? []
-  if (program === undefined) return false
-  return readers.has(program) && rest.every((word) => !/^--.*=/.test(word))
+  const [program, ...rest] = words(command)
+  const options = program === undefined || !Object.hasOwn(readers, program) ? undefined : readers[program]
+  return options !== undefined && rest.every((word) => (word.startsWith("-") ? options.test(word) : isPlain(word)))
 }
 
 /** Every word that could name a path. */
 export const operands = (command: string): ReadonlyArray<string> =>
-  (words(command.trim()) ?? []).slice(1).filter((word) => !word.startsWith("-"))
+  words(command)
+    .slice(1)
+    .filter((word) => !word.startsWith("-"))
 
 /** Programs for which exit code 1 is an answer, not a failure. */
 const answers: Readonly<Record<string, string>> = {

@@ -175,7 +175,7 @@ describe("Bash", () => {
     inWorkspace(({ at }) =>
       Effect.gen(function* () {
         const readOnly = (command: string) => Effect.map(Bash.decode({ command }), (one) => one.readOnly)
-        for (const command of ["pwd", "ls -la src", "cat a.txt"]) {
+        for (const command of ["pwd", "ls -la src", "cat -n a.txt ../b", "head -n 3 a", "tail -20 a", "wc -l a/b.c"]) {
           assert.isTrue(yield* readOnly(command), command)
         }
         for (const command of [
@@ -205,6 +205,20 @@ describe("Bash", () => {
           "echo *",
           "cat {a,b}",
           "cat 'a'",
+          // What is not what it seems: behind a link, behind an option, behind a character that is no space.
+          "cat d/../secret.txt",
+          "cat ./d/x/../../secret.txt",
+          "cat -- -x",
+          "cat -- -/../../outside/secret.txt",
+          "cat foo\u00a0",
+          " cat\tfoo",
+          "ls -LR .",
+          "wc --files0-from list0",
+          "wc --files0-from=list0",
+          "du -X../outside/secret.txt",
+          "tail -f log",
+          "head -c5k a --verbose",
+          "constructor x",
         ]) {
           assert.isFalse(yield* readOnly(command), command)
         }
