@@ -5,9 +5,12 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
-import { Agents, OutputSlots, SessionDefaults } from "./agents/Agents.ts"
+import * as Stream from "effect/Stream"
+import { Agents, OutputSlots } from "./agents/Agents.ts"
+import { type Defaults, SessionDefaults } from "./agents/SessionDefaults.ts"
 import { CostGovernor } from "./cost/CostGovernor.ts"
 import { ModelTable } from "./cost/ModelTable.ts"
 import * as ModelSpec from "./cost/ModelSpec.ts"
@@ -20,9 +23,12 @@ import { Host } from "./platform/Host.ts"
 import type { HttpFetch } from "./platform/HttpFetch.ts"
 import type { Process } from "./platform/Process.ts"
 import type { Ripgrep } from "./platform/Ripgrep.ts"
+import { Watch } from "./platform/Watch.ts"
 import * as PermissionMode from "./protocol/PermissionMode.ts"
-import { hostWith, Settings, type SettingsOptions } from "./settings/Settings.ts"
+import { between } from "./settings/ConfigChange.ts"
+import { follow, hostWith, Settings, type SettingsOptions, type Snapshot } from "./settings/Settings.ts"
 import type { SettingsError } from "./settings/SettingsError.ts"
+import { render } from "./settings/SettingsLayer.ts"
 import { MaxConcurrentCalls } from "./tools/Round.ts"
 
 export interface RuntimeOptions<E = never, R = never> {
@@ -57,6 +63,7 @@ export const layer = <E = never, R = never>(
     Layer.provide(knobs),
     // From here down the host has the settings' environment on top of the shell's.
     Layer.provide(host),
+    Layer.merge(options.settings === undefined || options.settings === "none" ? Layer.empty : live),
     Layer.provideMerge(settings(options.settings ?? "none")),
   )
 }
@@ -66,6 +73,18 @@ const settings = (wanted: NonNullable<RuntimeOptions["settings"]>) => {
   if (wanted === "user") return Settings.layer({ sources: ["user"] })
   return Settings.layer(wanted === "project" ? {} : wanted)
 }
+
+/**
+ * Keeps the settings in step with their files, where the platform can watch. It begins when the first request is on its way; what
+ * changed until then is caught up.
+ */
+const live = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const watch = yield* Effect.serviceOption(Watch)
+    if (Option.isNone(watch)) return
+    yield* Effect.forkScoped(Effect.delay(Effect.provideService(follow, Watch, watch.value), "1 second"))
+  }),
+)
 
 const host = Layer.effect(
   Host,
@@ -93,19 +112,8 @@ const Permissions = Schema.Struct({
 /** What settings and environment say about every session. */
 const knobs = Layer.unwrap(
   Effect.gen(function* () {
-    const { slice } = yield* Settings
     const { env } = yield* Host
-    const { value: permissions = {} } = yield* slice("permissions", Permissions)
-    const { value: model } = yield* slice("model", Schema.String)
-    const { value: fallbackModel } = yield* slice("fallbackModel", Schema.String)
-    const defaults = Layer.succeed(SessionDefaults, {
-      model: env("ANTHROPIC_MODEL") ?? model,
-      fallbackModel,
-      permissionMode: permissions.defaultMode,
-      allow: permissions.allow,
-      deny: permissions.deny,
-      addDirs: permissions.additionalDirectories,
-    })
+    const defaults = Layer.succeed(SessionDefaults, yield* sessionDefaults)
     const concurrency = positive(env("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY"))
     const slot = positive(env("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
     return Layer.mergeAll(
@@ -115,6 +123,47 @@ const knobs = Layer.unwrap(
     )
   }),
 )
+
+const sessionDefaults = Effect.gen(function* () {
+  const settings = yield* Settings
+  const { env } = yield* Host
+  const read = Effect.gen(function* (): Effect.fn.Return<Defaults, SettingsError> {
+    const { value: permissions = {} } = yield* settings.slice("permissions", Permissions)
+    const { value: model } = yield* settings.slice("model", Schema.String)
+    const { value: fallbackModel } = yield* settings.slice("fallbackModel", Schema.String)
+    return {
+      model: env("ANTHROPIC_MODEL") ?? model,
+      fallbackModel,
+      permissionMode: permissions.defaultMode,
+      allow: permissions.allow,
+      deny: permissions.deny,
+      addDirs: permissions.additionalDirectories,
+    }
+  })
+  // A policy that cannot be read stops the start; one that breaks later leaves what was good.
+  let good = yield* read
+  const current = Effect.gen(function* () {
+    good = yield* Effect.catch(read, (error) => Effect.as(Effect.logWarning(error.message), good))
+    return good
+  })
+  const updateOf = (before: Snapshot | undefined, after: Snapshot) =>
+    Effect.map(current, (defaults) => ({
+      defaults,
+      changes: before === undefined ? [] : between(before.layers, after.layers),
+      warnings: before === undefined ? [] : after.fresh.map(render),
+    }))
+  const updates = settings.changes.pipe(
+    Stream.mapAccum(
+      (): Snapshot | undefined => undefined,
+      (before, after): readonly [Snapshot, ReadonlyArray<readonly [Snapshot | undefined, Snapshot]>] => [
+        after,
+        [[before, after]],
+      ],
+    ),
+    Stream.mapEffect(([before, after]) => updateOf(before, after)),
+  )
+  return { current, updates }
+})
 
 const positive = (text: string | undefined): number | undefined => {
   const value = Number(text)

@@ -106,10 +106,13 @@ export const list = (layers: ReadonlyArray<SettingsLayer>): ReadonlyArray<Explan
 
 const secret = /(?:token|secret|password|passwd|api[_-]?key|authorization|credential|headers)s?$/i
 
-const hidden = (key: string, value: Json): Json => {
-  if (typeof value === "string") return secret.test(key) ? `******** (${value.length} characters, hidden)` : value
+/** Everything under a key that looks like a secret is one, however deep: the values of `headers`, the items of a list. */
+const hidden = (key: string, value: Json, inside = false): Json => {
+  const isSecret = inside || secret.test(key)
+  if (typeof value === "string") return isSecret ? `******** (${value.length} characters, hidden)` : value
+  if (Array.isArray(value)) return value.map((one: Json) => hidden(key, one, isSecret))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([inner, one]) => [inner, hidden(inner, one)]))
+  return Object.fromEntries(Object.entries(value).map(([inner, one]) => [inner, hidden(inner, one, isSecret)]))
 }
 
 /** For showing to people and logs: text under a key that looks like a secret is left out. */

@@ -4,20 +4,21 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
+import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import type * as Path from "effect/Path"
 import type * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Files } from "../platform/Files.ts"
-import { type Host, type HostShape, overlay } from "../platform/Host.ts"
+import { Host, type HostShape, overlay } from "../platform/Host.ts"
 import { Watch } from "../platform/Watch.ts"
 import * as Explain from "./Explain.ts"
 import { unknownKeys } from "./KnownKeys.ts"
 import { get, isObject, type JsonObject, mergeAll } from "./Merge.ts"
 import { SettingsError } from "./SettingsError.ts"
-import { type Diagnostic, diagnose, place, type SettingsLayer } from "./SettingsLayer.ts"
+import { type Diagnostic, diagnose, place, type SettingsLayer, type Source } from "./SettingsLayer.ts"
 import { type Slice, slice } from "./Slice.ts"
 import { locate, type Sources } from "./Sources.ts"
 import * as Trust from "./Trust.ts"
@@ -47,10 +48,12 @@ export interface Snapshot {
   /** Executable configuration that waits for trust. */
   readonly reviews: ReadonlyArray<Trust.Review>
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  /** Those of `diagnostics` that no earlier load reported: what to tell the person now. */
+  /** Those of `diagnostics` that the load before did not report: what to tell the person now. */
   readonly fresh: ReadonlyArray<Diagnostic>
   /** Every file that would count, present or not. */
   readonly files: ReadonlyArray<string>
+  /** Those of them that people write: the user's, the project's, the local one. */
+  readonly sources: ReadonlyArray<Source>
 }
 
 export interface SettingsShape {
@@ -81,7 +84,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("troupe
       Effect.gen(function* () {
         const source = { kind: "flags", name: "given settings" } as const
         const fixed: SettingsLayer = { source, value, withheld: {}, locate: () => undefined }
-        const snapshot = snapshotOf([fixed], [], [], [], new Set())
+        const snapshot = snapshotOf([fixed], [], [], { files: [], sources: [] }, new Set())
         return serve(yield* SubscriptionRef.make(snapshot), Effect.succeed(snapshot))
       }),
     )
@@ -95,12 +98,11 @@ const make = Effect.fnUntraced(function* (options: SettingsOptions) {
     const trusted = options.trusted ?? (yield* TrustStore.approved)
     return assemble(yield* sources.read, sources, trusted, told)
   })
+  // One at a time: an older reading must not come out on top of a newer one.
+  const one = yield* Semaphore.make(1)
   const reload = Effect.provideContext(load, services)
   const ref = yield* SubscriptionRef.make(yield* reload)
-  return serve(
-    ref,
-    Effect.tap(reload, (next) => SubscriptionRef.set(ref, next)),
-  )
+  return serve(ref, one.withPermit(Effect.tap(reload, (next) => SubscriptionRef.set(ref, next))))
 })
 
 type Found = Effect.Success<Sources["read"]>
@@ -126,7 +128,7 @@ const assemble = (
     [...layers, ...sources.environment(layers)].sort(sources.order),
     reviews,
     diagnostics,
-    sources.files,
+    { files: sources.files, sources: sources.people },
     told,
   )
 }
@@ -135,17 +137,18 @@ const snapshotOf = (
   layers: ReadonlyArray<SettingsLayer>,
   reviews: ReadonlyArray<Trust.Review>,
   diagnostics: ReadonlyArray<Diagnostic>,
-  files: ReadonlyArray<string>,
+  places: Pick<Snapshot, "files" | "sources">,
   told: Set<string>,
 ): Snapshot => {
-  const fresh = diagnostics.filter((diagnostic) => {
-    const id = `${place(diagnostic.source, diagnostic)} ${diagnostic.key} ${diagnostic.message}`
-    if (told.has(id)) return false
-    told.add(id)
-    return true
-  })
-  return { value: mergeAll(layers.map((layer) => layer.value)), layers, reviews, diagnostics, fresh, files }
+  const fresh = diagnostics.filter((diagnostic) => !told.has(identity(diagnostic)))
+  // What is mended is forgotten, so that it is told again should it come back.
+  told.clear()
+  for (const diagnostic of diagnostics) told.add(identity(diagnostic))
+  return { value: mergeAll(layers.map((layer) => layer.value)), layers, reviews, diagnostics, fresh, ...places }
 }
+
+const identity = (diagnostic: Diagnostic): string =>
+  `${place(diagnostic.source, diagnostic)} ${diagnostic.key} ${diagnostic.message}`
 
 const unknownIn = (layer: SettingsLayer): ReadonlyArray<Diagnostic> =>
   unknownKeys(layer.value).map(({ path, suggestion }) => {
@@ -184,15 +187,28 @@ const serve = (
 const sameSnapshot = (a: Snapshot, b: Snapshot): boolean =>
   JSON.stringify([a.layers, a.diagnostics]) === JSON.stringify([b.layers, b.diagnostics])
 
-/** Reloads at each change of a settings file, until interrupted. A policy that breaks meanwhile leaves the last good one. */
-export const follow: Effect.Effect<void, never, Settings | Watch> = Effect.gen(function* () {
-  const settings = yield* Settings
-  const watch = yield* Watch
-  const { files } = yield* settings.current
-  yield* Stream.runForEach(watch.files(files), () =>
-    Effect.catch(settings.reload, (error) => Effect.logWarning(error.message)),
-  )
-}).pipe(Effect.catch((error) => Effect.logWarning(error.message)))
+/**
+ * Reloads at each change of a settings file or of what a person agreed to, until interrupted. What changed between the first
+ * load and the beginning of the watch is caught up. A policy that breaks meanwhile leaves the last good one.
+ */
+export const follow: Effect.Effect<void, never, Settings | Watch | Host | FileSystem.FileSystem> = Effect.gen(
+  function* () {
+    const { current, reload } = yield* Settings
+    const watch = yield* Watch
+    const { files } = yield* current
+    const fs = yield* FileSystem.FileSystem
+    const trust = TrustStore.pathIn(yield* Host)
+    // A link is watched at both ends: an atomic write replaces the file it leads to.
+    const real = yield* Effect.forEach(files, (file) => Effect.orElseSucceed(fs.realPath(file), () => file))
+    const bursts = yield* watch.open([...new Set([...files, ...real, trust])])
+    const again = Effect.catch(reload, (error) => Effect.logWarning(error.message))
+    yield* again
+    yield* Stream.runForEach(bursts, () => again)
+  },
+).pipe(
+  Effect.scoped,
+  Effect.catch((error) => Effect.logWarning(error.message)),
+)
 
 /** The host with the settings' `env` block on top of the shell's variables. */
 export const hostWith = (host: HostShape, snapshot: Snapshot): HostShape => {

@@ -3,6 +3,9 @@ import * as Result from "effect/Result"
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import type { Json, JsonObject } from "./Merge.ts"
 
+/** Larger than any settings a person writes; a mistake (a log, a data file) is refused before it is parsed. */
+export const maxBytes = 4 * 1024 * 1024
+
 /** Both count from 1, as editors do. */
 export interface Position {
   readonly line: number
@@ -40,7 +43,7 @@ const says: Readonly<Record<string, string>> = {
   InvalidCharacter: "a character that may not stand here",
 }
 
-const positionAt = (text: string, offset: number): Position => {
+export const positionAt = (text: string, offset: number): Position => {
   const before = text.slice(0, offset)
   const start = before.lastIndexOf("\n") + 1
   return { line: before.split("\n").length, column: offset - start + 1 }

@@ -9,11 +9,8 @@ import { Host, type HostShape, overlay } from "../platform/Host.ts"
 import { environmentPairs } from "./KnownKeys.ts"
 import { get, isObject, type Json, type JsonObject, mergeAll } from "./Merge.ts"
 import { SettingsError } from "./SettingsError.ts"
-import { parse } from "./SettingsFile.ts"
+import { maxBytes, parse } from "./SettingsFile.ts"
 import { type Diagnostic, precedence, type SettingsLayer, type Source } from "./SettingsLayer.ts"
-
-/** Larger than any settings a person writes; a mistake (a log, a data file) is refused before it is parsed. */
-const maxBytes = 4 * 1024 * 1024
 
 export interface Wanted {
   readonly cwd?: string
@@ -32,6 +29,8 @@ export interface Sources {
     FileSystem.FileSystem | Files
   >
   readonly files: ReadonlyArray<string>
+  /** The files that people write. */
+  readonly people: ReadonlyArray<Source>
   /** Ships with the folder, so its executable part needs trust. */
   readonly folder: (source: Source) => boolean
   /** What variables say; those of the settings' own `env` count too. */
@@ -100,7 +99,7 @@ export const locate = Effect.fnUntraced(function* (wanted: Wanted) {
     const layers: Array<SettingsLayer> = []
     const diagnostics: Array<Diagnostic> = []
     for (const one of [...files, ...(yield* policyFiles)]) {
-      const outcome = yield* readFile(one)
+      const outcome = emptied(yield* readFile(one), good.get(one.name))
       if (outcome.broken === undefined) {
         if (outcome.layer === undefined) good.delete(one.name)
         else good.set(one.name, outcome.layer)
@@ -128,6 +127,7 @@ export const locate = Effect.fnUntraced(function* (wanted: Wanted) {
   return {
     read,
     files: [...files.map((file) => file.name), policy, policies],
+    people: files.filter(({ kind }) => kind !== "arguments"),
     folder: ({ kind }) => kind === "project" || kind === "local",
     environment: (layers) => environmentLayer(host, layers),
     order: (a, b) => rank(a) - rank(b),
@@ -137,6 +137,7 @@ export const locate = Effect.fnUntraced(function* (wanted: Wanted) {
 
 interface Outcome {
   readonly layer?: SettingsLayer
+  readonly blank?: boolean
   readonly broken?: Diagnostic
   readonly doubts: ReadonlyArray<Diagnostic>
 }
@@ -155,8 +156,16 @@ const layerOf = (source: Source, text: string): Outcome => {
   const { doubts, locate, value } = parsed.success
   return {
     layer: { source, value, withheld: {}, locate },
+    blank: text.trim() === "",
     doubts: doubts.map((doubt) => problem(source, "warning", doubt)),
   }
+}
+
+/** A file that had settings and is empty now is being written at this moment, or was lost in a crash: nobody meant to drop a rule. */
+const emptied = (outcome: Outcome, last: SettingsLayer | undefined): Outcome => {
+  if (outcome.blank !== true || last === undefined || Object.keys(last.value).length === 0) return outcome
+  const message = "the file is empty (write {} if no settings are meant)"
+  return { broken: problem(last.source, "error", { message }), doubts: [] }
 }
 
 const readFile = Effect.fnUntraced(function* (source: Source) {

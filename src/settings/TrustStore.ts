@@ -2,16 +2,19 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
+import type * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import type { FileError } from "../platform/FileError.ts"
-import { Files } from "../platform/Files.ts"
+import type { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
+import { set } from "./SettingsEdit.ts"
+import { type SettingsWriteError, write } from "./SettingsWriter.ts"
 import type { Review } from "./Trust.ts"
 
 const Approvals = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 const decode = Schema.decodeUnknownOption(Approvals)
 
-const pathIn = (host: Host["Service"]) => `${host.configDir}/troupe/trust.json`
+export const pathIn = (host: Host["Service"]): string => `${host.configDir}/troupe/trust.json`
 
 /** Unreadable means that nobody agreed to anything. */
 const load = Effect.gen(function* () {
@@ -27,14 +30,10 @@ export const approved: Effect.Effect<(review: Review) => boolean, never, FileSys
     Object.hasOwn(approvals, review.source.name) && approvals[review.source.name] === review.hash,
 )
 
-/** Remembers that a person agreed. */
+/** Remembers that a person agreed; what others agree to at the same moment is remembered too. */
 export const approve = Effect.fnUntraced(function* (
   reviews: ReadonlyArray<Review>,
-): Effect.fn.Return<void, FileError, FileSystem.FileSystem | Files | Host> {
-  const files = yield* Files
-  const approvals = { ...(yield* load), ...Object.fromEntries(reviews.map(({ source, hash }) => [source.name, hash])) }
-  yield* files.writeAtomic(pathIn(yield* Host), `${JSON.stringify(approvals, undefined, 2)}\n`, {
-    mode: 0o600,
-    makeParents: true,
-  })
+): Effect.fn.Return<void, FileError | SettingsWriteError, FileSystem.FileSystem | Path.Path | Files | Host> {
+  const edits = reviews.map(({ source, hash }) => set([source.name], hash))
+  yield* write(pathIn(yield* Host), edits, { mode: 0o600 })
 })

@@ -14,6 +14,7 @@ import { MemoryDisk } from "../../src/platform/MemoryDisk.ts"
 import { type Change, Watch } from "../../src/platform/Watch.ts"
 import { follow, hostWith, Settings, type SettingsOptions } from "../../src/settings/Settings.ts"
 import { render } from "../../src/settings/SettingsLayer.ts"
+import * as TrustStore from "../../src/settings/TrustStore.ts"
 
 const user = "/home/user/.claude/settings.json"
 const project = "/work/app/.claude/settings.json"
@@ -429,5 +430,58 @@ describe("Settings over time", () => {
       const settings = yield* Settings
       assert.strictEqual((yield* settings.slice("model", Schema.String)).value, "opus")
     }).pipe(Effect.provide(Settings.layerOf({ model: "opus" }))),
+  )
+})
+
+describe("Settings that are written while they are in force", () => {
+  const rules = '{"permissions": {"deny": ["Bash"]}}'
+
+  it.effect("stay as they were while a file is empty or torn, and say so once each time", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const seen = (content: string) => Effect.andThen(write(user, content), settings.reload)
+      const torn = [yield* seen(""), yield* seen('{"permissions"'), yield* seen('{"permissions"')]
+      for (const { value } of torn) assert.deepStrictEqual(value, { permissions: { deny: ["Bash"] } })
+      assert.match(torn[0]?.fresh.map(render).join() ?? "", /the file is empty .*last good content stays in force/)
+      assert.deepStrictEqual(
+        torn.map(({ fresh }) => fresh.length),
+        [1, 1, 0],
+      )
+      assert.lengthOf((yield* seen(rules)).diagnostics, 0)
+      // It was mended, so it is news again.
+      assert.lengthOf((yield* seen("")).fresh, 1)
+      assert.deepStrictEqual((yield* seen("{}")).value, {})
+    }).pipe(Effect.provide(layer({ [user]: rules }))),
+  )
+
+  it.effect("are in force when a person agrees to them elsewhere", () =>
+    Effect.gen(function* () {
+      const bursts = yield* PubSub.unbounded<ReadonlyArray<Change>>()
+      const settings = yield* Settings
+      yield* Effect.forkChild(Effect.provide(follow, Watch.layerOf(bursts)), { startImmediately: true })
+      const agreed = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(settings.changes, ({ reviews }) => reviews.length === 0)),
+        { startImmediately: true },
+      )
+      const { reviews, value } = yield* settings.current
+      assert.deepStrictEqual(value, { permissions: {} })
+      yield* TrustStore.approve(reviews)
+      yield* PubSub.publish(bursts, [{ type: "created", path: "/home/user/.claude/troupe/trust.json" }])
+      const after = Option.getOrThrow(yield* Fiber.join(agreed))
+      assert.deepStrictEqual(after.value, { permissions: { allow: ["Bash"] } })
+    }).pipe(Effect.provide(layer({ [project]: '{"permissions": {"allow": ["Bash"]}}' }))),
+  )
+
+  it.effect("are caught up with what changed before the watch began", () =>
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      yield* write(user, '{"model": "second"}')
+      const second = yield* Effect.forkChild(
+        Stream.runHead(Stream.filter(settings.changes, ({ value }) => value["model"] === "second")),
+        { startImmediately: true },
+      )
+      yield* Effect.forkChild(Effect.provide(follow, Watch.layerNone), { startImmediately: true })
+      assert.isTrue(Option.isSome(yield* Fiber.join(second)))
+    }).pipe(Effect.provide(layer({ [user]: '{"model": "first"}' }))),
   )
 })
