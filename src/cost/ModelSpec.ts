@@ -32,7 +32,7 @@ const fields = {
   aliases: Schema.Array(Schema.String),
   contextWindow: Schema.Int,
   maxOutput: Schema.Int,
-  /** Empty: unknown. Nobody invents a price, so only token limits apply. */
+  /** Empty: unknown. Nobody invents a price, so such a model is limited by tokens and turns, and refused where USD are. */
   prices: Schema.Array(PriceRow),
   /** What may be asked for with `thinking`; what is not listed is refused by the service. */
   thinking: Schema.Array(ThinkingMode),

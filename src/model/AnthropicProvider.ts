@@ -14,11 +14,19 @@ import { ContentBlock } from "../protocol/Content.ts"
 import type { StreamEvent } from "../protocol/StreamEvent.ts"
 import * as Body from "./AnthropicBody.ts"
 import * as ApiErrors from "./ApiErrors.ts"
+import * as BoundedBody from "./BoundedBody.ts"
 import { Provider, type ProviderError, type ProviderRequest } from "./Provider.ts"
+import * as Secrets from "./Secrets.ts"
 import * as WireEvents from "./WireEvents.ts"
 
 const home = "https://api.anthropic.com"
 const path = "/v1/messages"
+
+/** Far more than the largest that a model or the service itself sends. */
+const largestReply = 64 * BoundedBody.mega
+const largestEvent = 16 * BoundedBody.mega
+/** What of an error page is read at all. */
+const largestRefusal = BoundedBody.mega
 
 /** What the environment says about the service. */
 interface Access {
@@ -62,11 +70,12 @@ const accessFrom = (env: Env): Access | ProviderError => {
 /** `Name: value`, one per line. */
 const customHeaders = (text: string | undefined): Readonly<Record<string, string>> | string => {
   const headers: Record<string, string> = {}
-  for (const line of (text ?? "").split(/\r?\n|\\n/)) {
+  for (const [index, line] of (text ?? "").split(/\r?\n|\\n/).entries()) {
     if (line.trim() === "") continue
     const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*?)\s*$/.exec(line) ?? []
     if (name === undefined || value === undefined) {
-      return `ANTHROPIC_CUSTOM_HEADERS has a line that is no header: ${JSON.stringify(line)}. Write "Name: value", one per line.`
+      // Not quoted: it may be a credential that lacks its name.
+      return `ANTHROPIC_CUSTOM_HEADERS has a line that is no header, line ${index + 1}. Write "Name: value", one per line.`
     }
     headers[name.toLowerCase()] = value
   }
@@ -77,6 +86,7 @@ const customHeaders = (text: string | undefined): Readonly<Record<string, string
 interface Sdk {
   readonly client: BaseAnthropic
   readonly access: Access
+  readonly redact: (text: string) => string
   readonly events: (response: Response) => AsyncIterable<{ readonly event: string | null; readonly data: string }>
   readonly explain: (error: unknown, now: number) => ProviderError
 }
@@ -86,6 +96,7 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
   Effect.gen(function* () {
     const host = yield* Host
     const fetch = yield* HttpFetch
+    const secrets = Secrets.fromEnv(host.env)
     const betas = (host.env("ANTHROPIC_BETAS") ?? "").split(",").flatMap((beta) => beta.trim() || [])
 
     const load = Effect.gen(function* () {
@@ -97,12 +108,16 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
         baseURL: access.baseURL,
         maxRetries: 0,
         timeout: access.timeoutMs,
-        fetch,
+        fetch: async (input, init) => {
+          const response = await fetch(input, init)
+          return response.ok ? response : BoundedBody.cut(response, largestRefusal)
+        },
         logLevel: "off",
       })
       const loaded: Sdk = {
         client,
         access,
+        redact: secrets.redact,
         events: (response) => sdk.Stream.rawEvents(response),
         explain: (error, now) =>
           error instanceof sdk.APIConnectionTimeoutError
@@ -111,7 +126,7 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
               ? ApiErrors.fromRefusal({
                   status: error.status,
                   type: error.type ?? undefined,
-                  message: error.apiMessage ?? error.message,
+                  message: secrets.redact(error.apiMessage ?? error.message),
                   retryAfterMs: retryAfter(error.headers, now),
                   serviceRequestId: error.requestID ?? undefined,
                   firstParty: access.firstParty,
@@ -162,7 +177,7 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
           }
           return eventsOf(loaded, response)
         }),
-      )
+      ).pipe(Stream.mapError(secrets.redactError))
 
     const whole = (request: ProviderRequest) =>
       Effect.scoped(
@@ -171,12 +186,12 @@ export const layer: Layer.Layer<Provider, never, Host | HttpFetch> = Layer.effec
           const connection = yield* abortable
           const response = yield* post(loaded, request, false, connection.signal)
           const text = yield* Effect.tryPromise({
-            try: () => response.text(),
+            try: () => BoundedBody.limited(response, largestReply).text(),
             catch: (error) => lost(error, loaded.access),
           })
-          return yield* Effect.mapError(decodeWhole(text), () => notAReply(response, text, loaded.access))
+          return yield* Effect.mapError(decodeWhole(text), () => notAReply(response, text, loaded))
         }),
-      )
+      ).pipe(Effect.mapError(secrets.redactError))
 
     return { name: "anthropic", stream, whole }
   }),
@@ -192,25 +207,32 @@ const abortable = Effect.acquireRelease(
   (controller) => Effect.sync(() => controller.abort()),
 )
 
-const eventsOf = ({ events, access }: Sdk, response: Response): Stream.Stream<StreamEvent, ProviderError> =>
-  Stream.fromAsyncIterable(events(response), (error) => lost(error, access)).pipe(
+const eventsOf = ({ events, access, redact }: Sdk, response: Response): Stream.Stream<StreamEvent, ProviderError> => {
+  const body = BoundedBody.limitedBetween(response, largestEvent)
+  return Stream.fromAsyncIterable(events(body.response), (error) => lost(error, access)).pipe(
     Stream.mapEffect(({ event, data }) => {
+      body.restart()
       if (data === "") return event === "ping" ? Effect.succeed<StreamEvent>({ type: "ping" }) : Effect.undefined
       const parsed = WireEvents.parse(data)
       if (parsed === "garbled") {
-        const start = JSON.stringify(data.slice(0, 80))
+        const start = JSON.stringify(beginning(data, redact))
         return Effect.fail(
           ApiErrors.make("malformed_stream", `An event from ${access.baseURL} is unreadable: ${start}.`),
         )
       }
       if (parsed?.type === "error") {
-        const { type, message } = parsed.error
+        const { type } = parsed.error
+        const message = redact(parsed.error.message)
         return Effect.fail(ApiErrors.fromRefusal({ type, message, firstParty: access.firstParty, url: access.baseURL }))
       }
       return Effect.succeed(parsed)
     }),
     Stream.filter((event) => event !== undefined),
   )
+}
+
+/** Enough to recognise it by. A credential that the cut falls into is gone before. */
+const beginning = (text: string, redact: (text: string) => string): string => redact(text.slice(0, 4_096)).slice(0, 80)
 
 const WholeReply = Schema.Struct({
   type: Schema.Literal("message"),
@@ -224,10 +246,16 @@ const WholeReply = Schema.Struct({
 const decodeWhole = Schema.decodeUnknownEffect(Schema.fromJsonString(WholeReply))
 
 const lost = (error: unknown, access: Access): ProviderError =>
-  ApiErrors.make(
-    "connection_lost",
-    `The connection to ${access.baseURL} was lost in the middle of the reply (${causeOf(error).text}).`,
-  )
+  error instanceof BoundedBody.TooMuch
+    ? ApiErrors.make(
+        "malformed_stream",
+        `${access.baseURL} sent ${error.message} in one ${error.limit === largestEvent ? "event" : "reply"}, which no model does, so the connection was closed. Check ANTHROPIC_BASE_URL.`,
+        { retryable: false },
+      )
+    : ApiErrors.make(
+        "connection_lost",
+        `The connection to ${access.baseURL} was lost in the middle of the reply (${causeOf(error).text}).`,
+      )
 
 const notAStream = (response: Response, access: Access): ProviderError => {
   const type = response.headers.get("content-type") ?? "no content type"
@@ -238,8 +266,8 @@ const notAStream = (response: Response, access: Access): ProviderError => {
   )
 }
 
-const notAReply = (response: Response, text: string, access: Access): ProviderError => {
-  const start = JSON.stringify(text.slice(0, 80))
+const notAReply = (response: Response, text: string, { access, redact }: Sdk): ProviderError => {
+  const start = JSON.stringify(beginning(text, redact))
   return ApiErrors.make(
     "not_found",
     `${access.baseURL} answered ${response.status}, but not with a reply of a model: ${start}. Check ANTHROPIC_BASE_URL.`,

@@ -67,12 +67,14 @@ export const make = (
     readonly status?: number | undefined
     readonly retryAfterMs?: number | undefined
     readonly serviceRequestId?: string | undefined
+    /** Where more is known than the reason says. */
+    readonly retryable?: boolean | undefined
   } = {},
 ): ProviderError =>
   new ProviderError({
     reason,
     message,
-    retryable: retryable.has(reason),
+    retryable: facts.retryable ?? retryable.has(reason),
     ...(facts.status !== undefined && { status: facts.status }),
     ...(facts.retryAfterMs !== undefined && { retryAfterMs: facts.retryAfterMs }),
     ...(facts.serviceRequestId !== undefined && { serviceRequestId: facts.serviceRequestId }),

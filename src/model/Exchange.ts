@@ -1,4 +1,7 @@
-/** Owns one attempt on the wire: its events as they come, the watchdog beside it, and the settlement at its end. */
+/**
+ * Owns one attempt on the wire: its events as they come, the watchdog beside it, and the settlement at its end. What was put
+ * aside stays so until then, so nobody can spend the same money twice.
+ */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -32,10 +35,14 @@ export const run = (provider: Provider["Service"], order: Order): Stream.Stream<
       const clock = yield* Clock.Clock
       const startedAt = clock.currentTimeMillisUnsafe()
       const emit = (event: ModelEvent) => Queue.offerUnsafe(queue, event)
-      const finish = Effect.map(order.settle, () => emit(replyOf(order, startedAt, clock.currentTimeMillisUnsafe())))
+      const finish = Effect.sync(() => emit(replyOf(order, startedAt, clock.currentTimeMillisUnsafe())))
       yield* order.streaming ? streamed(provider, order, clock, emit, finish) : whole(provider, order, emit, finish)
       Queue.endUnsafe(queue)
-    }).pipe(Effect.ensuring(order.settle)),
+    }).pipe(Effect.onError(() => order.settle)),
+  ).pipe(
+    // A reply that used more than was put aside closes its budget, and with it whoever listens: they hear of the reply first.
+    Stream.concat(Stream.drain(Stream.fromEffect(order.settle))),
+    Stream.ensuring(order.settle),
   )
 
 type Emit = (event: ModelEvent) => void
@@ -55,7 +62,9 @@ const whole = (
         ),
     }),
     Effect.flatMap((answer) => {
-      emitPieces(request, reply, reply.acceptWhole(answer), emit)
+      const pieces = reply.acceptWhole(answer)
+      if ("_tag" in pieces) return Effect.fail(pieces)
+      emitPieces(request, reply, pieces, emit)
       return finish
     }),
   )
@@ -137,7 +146,7 @@ const replyOf = ({ request, spec, reply }: Order, startedAt: number, now: number
   model: request.model,
   stopReason: reply.stopReason,
   ...(reply.stopDetail !== undefined && { stopDetail: reply.stopDetail }),
-  usage: reply.usage,
-  costUsd: Prices.costOf(spec, reply.usage, now),
+  usage: reply.usedSoFar,
+  costUsd: Prices.costOf(spec, reply.usedSoFar, now),
   durationMs: now - startedAt,
 })

@@ -6,6 +6,7 @@ import type { Resolved } from "../cost/ModelTable.ts"
 import * as Prices from "../cost/Prices.ts"
 import * as Budget from "../kernel/Budget.ts"
 import { promptTokens, type Usage } from "../protocol/Usage.ts"
+import * as ApiErrors from "./ApiErrors.ts"
 import * as InputBound from "./InputBound.ts"
 
 /** A shorter reply is not worth its prompt. */
@@ -21,6 +22,15 @@ export interface Booking {
 
 /** Somebody put a limit on what a prompt uses up. */
 const isPriced = ({ limits }: Budget.Snapshot): boolean => limits.usd !== undefined || limits.inputTokens !== undefined
+
+/** Without a price nothing would ever be counted against the limit: silence would be a broken promise. */
+const unpriced = (scope: string, id: string) =>
+  ApiErrors.make(
+    "misconfigured",
+    `The budget "${scope}" limits what may be spent in USD, but nobody knows what "${id}" costs, so nothing was sent. ` +
+      `Give its price in settings under troupe.models.${id}.prices, for example [{ "input": 3, "output": 15 }] (USD per ` +
+      `million tokens), or limit turns (--max-turns) or tokens instead of money.`,
+  )
 
 export const make = (governor: CostGovernor["Service"]) => {
   let bound: InputBound.InputBound | undefined
@@ -41,16 +51,20 @@ export const make = (governor: CostGovernor["Service"]) => {
     wanted: number,
   ) {
     const want = Math.min(wanted, spec.maxOutput)
-    const input = (yield* Budget.snapshot).some(isPriced) ? yield* measure : undefined
+    const levels = yield* Budget.snapshot
+    const input = levels.some(isPriced) ? yield* measure : undefined
     const inputTokens = input?.of(id, prompt) ?? 0
     const now = yield* Clock.currentTimeMillis
     const hourCache = prompt.system.some((block) => block.cache_control?.ttl === "1h")
     const rates = Prices.dearest(spec, inputTokens, now, { hourCache })
+    const limited = rates === null ? levels.find((level) => level.limits.usd !== undefined) : undefined
+    if (limited !== undefined) return yield* unpriced(limited.name, id)
     const reservation = yield* Budget.reserve({
       fixed: { inputTokens, ...(rates && { usd: inputTokens * rates.input }) },
       elastic: { unit: { outputTokens: 1, ...(rates && { usd: rates.output }) }, want, least: Math.min(least, want) },
     })
     let settled = false
+    // To its end: an overrun closes the scope, and whoever books it is in that scope.
     const settle = Effect.fnUntraced(function* (usage: Usage | undefined) {
       if (settled) return
       settled = true
@@ -65,7 +79,7 @@ export const make = (governor: CostGovernor["Service"]) => {
       })
       // A ledger that is down is its supervisor's problem, and no reason to lose a reply that is paid for.
       yield* Effect.ignore(governor.tell.Record({ agent, model: id, usage, costUsd }))
-    })
+    }, Effect.uninterruptible)
     const booking: Booking = { maxTokens: reservation.granted, settle }
     return booking
   })

@@ -100,6 +100,8 @@ export interface Waiting {
   readonly maxAttempts: number
   readonly delayMs: number
   readonly reason: string
+  /** The same for people: what happened, and where. */
+  readonly detail?: string
   readonly status?: number
 }
 
@@ -125,7 +127,7 @@ export interface Stalling {
   readonly abortAfterMs: number
 }
 
-/** The reply is complete, booked and paid for. */
+/** The reply is complete. It is booked when the stream ends; until then what was put aside for it stays so. */
 export interface Reply {
   readonly _tag: "Reply"
   readonly requestId: string
@@ -189,6 +191,7 @@ export class Model extends Context.Service<
                 maxAttempts: patience.maxAttempts,
                 delayMs: wait,
                 reason: "rate_limited",
+                detail: `The service asked earlier requests for ${asked.id} to wait.`,
               }
               return Stream.concat(
                 Stream.succeed<ModelEvent>(waiting),
@@ -222,7 +225,9 @@ export class Model extends Context.Service<
           withoutThinking: rung.withoutThinking,
         })
         const prompt = { tools: request.tools, system: request.system, messages }
-        const booking = yield* meter.reserve(request.agent, asked, prompt, request.maxTokens)
+        const booking = yield* meter
+          .reserve(request.agent, asked, prompt, request.maxTokens)
+          .pipe(Effect.catchTag("ProviderError", (error) => gaveUp(error, undefined, { asked, rung, requestId })))
         const thinking = Project.thinking(asked.spec, request.thinking, booking.maxTokens)
         const outputConfig = Project.outputConfig(asked.spec, request.outputConfig)
         const reply = new ReplyBuilder()
@@ -240,7 +245,6 @@ export class Model extends Context.Service<
           reply,
           streaming: rung.streaming,
           patience,
-          // Before anybody hears of the end, so that nobody can spend the same money twice.
           settle: Effect.suspend(() => booking.settle(reply.started ? reply.usedSoFar : undefined)),
         }
         const announced: Attempt = {
@@ -299,6 +303,7 @@ export class Model extends Context.Service<
                 maxAttempts: patience.maxAttempts,
                 delayMs: step.delayMs,
                 reason: error.reason,
+                detail: error.message,
                 ...(error.status !== undefined && { status: error.status }),
               })
             }

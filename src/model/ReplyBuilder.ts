@@ -7,7 +7,9 @@ import { ContentBlock } from "../protocol/Content.ts"
 import { StopReason, type StreamEvent, WireUsage } from "../protocol/StreamEvent.ts"
 import { none, type Usage } from "../protocol/Usage.ts"
 import * as ApiErrors from "./ApiErrors.ts"
+import * as Nesting from "./Nesting.ts"
 import type { ProviderError, WholeReply } from "./Provider.ts"
+import * as UsageReport from "./UsageReport.ts"
 
 /** A complete block. */
 export interface Piece {
@@ -47,6 +49,10 @@ export class ReplyBuilder {
   private readonly open = new Map<number, Open>()
   private usesTools = false
   private characters = 0
+  /** Everything that is kept, in characters. */
+  private size = 0
+  /** The service's figure for the reply's length cannot be. */
+  private doubtful = false
 
   /** What became complete with this event, or what is wrong with it. */
   accept(event: StreamEvent): ReadonlyArray<Piece> | ProviderError {
@@ -63,6 +69,8 @@ export class ReplyBuilder {
       case "content_block_start": {
         const before = this.close(undefined)
         const start = event.content_block
+        const grown = this.keep(JSON.stringify(start).length)
+        if (grown !== undefined) return grown
         this.open.set(event.index, { start, text: "", signature: "", citations: undefined, closed: false })
         if (start["type"] === "tool_use") this.usesTools = true
         return before
@@ -92,7 +100,7 @@ export class ReplyBuilder {
   }
 
   /** A reply that came in one piece. */
-  acceptWhole(reply: WholeReply): ReadonlyArray<Piece> {
+  acceptWhole(reply: WholeReply): ReadonlyArray<Piece> | ProviderError {
     this.started = true
     this.id = reply.id
     this.model = reply.model
@@ -100,9 +108,16 @@ export class ReplyBuilder {
     if (isWireUsage(reply.usage)) this.count(reply.usage)
     this.stop(reply.stop_reason ?? "end_turn", { stop_details: reply.stop_details ?? null })
     this.complete = true
+    const deep = reply.content.findIndex((block) => block.type !== "tool_use" && Nesting.isTooDeep(block))
+    if (deep >= 0) return malformed(`block ${deep}, which is nested too deep`)
+    for (const block of reply.content) this.characters += lengthOf(block)
     const last = reply.content.length - 1
     return reply.content.map((block, index) => {
       if (block.type !== "tool_use") return { index, block }
+      // Not written out: that is what it is too deep for.
+      if (Nesting.isTooDeep(block.input)) {
+        return { index, block: { ...block, input: {} }, malformedInput: Nesting.refusal.trim() }
+      }
       const input = isObject(block.input) ? block.input : undefined
       // A call that the limit fell into has arguments that were never finished, whatever is left of them.
       const broken = input === undefined || (index === last && isCut(reply.stop_reason))
@@ -117,9 +132,9 @@ export class ReplyBuilder {
     if (this.stopReason !== null && this.open.size === 0) this.complete = true
   }
 
-  /** What a reply that broke off has used: what the service told so far, and a guess for the text since. */
+  /** What a reply has used: what the service told, and a guess for the text where it told nothing that can be. */
   get usedSoFar(): Usage {
-    return this.complete
+    return this.complete && !this.doubtful
       ? this.usage
       : { ...this.usage, output_tokens: Math.max(this.usage.output_tokens, Math.ceil(this.characters / 3)) }
   }
@@ -139,17 +154,22 @@ export class ReplyBuilder {
         return this.add(block, delta.thinking)
       case "signature_delta":
         block.signature += delta.signature
-        return nothing
+        return this.keep(delta.signature.length) ?? nothing
       case "citations_delta":
         ;(block.citations ??= []).push(delta.citation)
-        return nothing
+        return this.keep(JSON.stringify(delta.citation ?? null).length) ?? nothing
     }
   }
 
-  private add(block: Open, text: string): ReadonlyArray<Piece> {
+  private add(block: Open, text: string): ReadonlyArray<Piece> | ProviderError {
     block.text += text
     this.characters += text.length
-    return nothing
+    return this.keep(text.length) ?? nothing
+  }
+
+  private keep(characters: number): ProviderError | undefined {
+    this.size += characters
+    return this.size > largest ? tooLarge() : undefined
   }
 
   /** Hands out what waits: closed blocks always, those still open only at the end of the message. */
@@ -170,6 +190,9 @@ export class ReplyBuilder {
     const made = blockOf(block)
     if (made === undefined) return malformed(`block ${index}, which is no content block`)
     if (made.type !== "tool_use") return [{ index, block: made }]
+    if (Nesting.isTextTooDeep(block.text)) {
+      return [{ index, block: { ...made, input: {} }, malformedInput: Nesting.refusal + block.text }]
+    }
     const input = block.text === "" ? (cut ? undefined : given(block.start["input"])) : parsed(block.text)
     return input === undefined
       ? [{ index, block: { ...made, input: {} }, malformedInput: block.text }]
@@ -178,18 +201,8 @@ export class ReplyBuilder {
 
   private count(usage: WireUsage | null | undefined): void {
     if (!usage) return
-    const hour = usage.cache_creation?.ephemeral_1h_input_tokens ?? this.usage.cache_creation_1h_input_tokens
-    const searches = usage.server_tool_use?.web_search_requests ?? this.usage.web_search_requests
-    const speed = usage.speed ?? this.usage.speed
-    this.usage = {
-      input_tokens: usage.input_tokens ?? this.usage.input_tokens,
-      output_tokens: usage.output_tokens ?? this.usage.output_tokens,
-      cache_creation_input_tokens: usage.cache_creation_input_tokens ?? this.usage.cache_creation_input_tokens,
-      cache_read_input_tokens: usage.cache_read_input_tokens ?? this.usage.cache_read_input_tokens,
-      ...(hour !== undefined && hour > 0 && { cache_creation_1h_input_tokens: hour }),
-      ...(searches !== undefined && searches > 0 && { web_search_requests: searches }),
-      ...(speed !== undefined && { speed }),
-    }
+    this.usage = UsageReport.over(this.usage, usage)
+    this.doubtful = UsageReport.isDoubtful(usage)
   }
 
   private stop(
@@ -214,6 +227,17 @@ export class ReplyBuilder {
 }
 
 const nothing: ReadonlyArray<Piece> = []
+
+/** Far more than the longest reply of any model. */
+const largest = 64 * 1024 * 1024
+
+/** The next reply would be no shorter, and as dear. */
+const tooLarge = (): ProviderError =>
+  ApiErrors.make(
+    "malformed_stream",
+    "The reply is larger than 64 MB, which no model writes, so it was given up. Check what answers at ANTHROPIC_BASE_URL.",
+    { retryable: false },
+  )
 
 const malformed = (what: string): ProviderError =>
   ApiErrors.make("malformed_stream", `The reply makes no sense: it has ${what}.`)
@@ -242,8 +266,23 @@ const isObject = (value: unknown): value is object =>
 
 const given = (input: unknown): object => (isObject(input) ? input : {})
 
+/** Roughly what the model wrote in a block. */
+const lengthOf = (block: ContentBlock): number => {
+  switch (block.type) {
+    case "text":
+      return block.text.length
+    case "thinking":
+      return block.thinking.length
+    case "tool_use":
+      return Nesting.isTooDeep(block.input) ? 0 : JSON.stringify(block.input ?? null).length
+    default:
+      return 0
+  }
+}
+
 /** Arguments are an object, or they are not arguments. */
 const parsed = (json: string): object | undefined => {
+  if (Nesting.isTextTooDeep(json)) return undefined
   try {
     const value: unknown = JSON.parse(json)
     return isObject(value) ? value : undefined

@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import { StreamEvent } from "../protocol/StreamEvent.ts"
+import * as Nesting from "./Nesting.ts"
 
 // A check rather than a decoding: fields that we do not know stay, for those who read the events as they came.
 const isStreamEvent = Schema.is(StreamEvent)
@@ -24,6 +25,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 /** The event, `undefined` for one of a kind we do not know, or `"garbled"`. */
 export const parse = (data: string): StreamEvent | "garbled" | undefined => {
+  if (Nesting.isTextTooDeep(data)) return "garbled"
   let value: unknown
   try {
     value = JSON.parse(data)

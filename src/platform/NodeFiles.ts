@@ -2,19 +2,25 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
+import { randomBytes } from "node:crypto"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import process from "node:process"
-import { codeOf, type FileError, fromCause } from "./FileError.ts"
+import { codeOf, FileError, fromCause } from "./FileError.ts"
 import { type AppendFile, Files, type FilesShape, toBytes, tooLarge } from "./Files.ts"
 import * as NodeLock from "./NodeLock.ts"
 import * as Text from "./Text.ts"
 
+/** Not the pid: a process of the same number may have left a file of that name behind when it was killed. */
+const run = randomBytes(6).toString("hex")
 let serial = 0
 
 const attempt = <A>(operation: string, at: string, run: () => Promise<A>): Effect.Effect<A, FileError> =>
   Effect.tryPromise({ try: run, catch: (cause) => fromCause(operation, at, cause) })
+
+const notRegular = (operation: string, at: string): FileError =>
+  new FileError({ path: at, operation, reason: "NotRegular", detail: "" })
 
 /** The file a link finally names, also when that does not exist yet. */
 const target = async (at: string): Promise<string> => {
@@ -83,8 +89,10 @@ const writeAtomic: FilesShape["writeAtomic"] = (at, data, options) =>
       }),
     )
     if (before?.isDirectory()) return yield* fromCause("write", at, Object.assign(new Error(""), { code: "EISDIR" }))
+    // Replacing a pipe or a device is never what is meant, and for the superuser it would succeed.
+    if (before !== undefined && !before.isFile()) return yield* notRegular("write", at)
     const mode = before === undefined ? (options?.mode ?? 0o666 & ~process.umask()) : before.mode & 0o7777
-    const temp = path.join(directory, `.${path.basename(real).slice(0, 100)}.${process.pid}.${serial++}.tmp`)
+    const temp = path.join(directory, `.${path.basename(real).slice(0, 100)}.${run}.${serial++}.tmp`)
     yield* attempt("write", at, () => writeTemp(temp, bytes, mode, before)).pipe(
       Effect.andThen(
         attempt("write", at, () => fs.promises.rename(temp, real)).pipe(
@@ -100,12 +108,23 @@ const writeAtomic: FilesShape["writeAtomic"] = (at, data, options) =>
     )
   }).pipe(Effect.uninterruptible)
 
+/** Looked at before and after, and opened without blocking: a pipe would hold up the whole process until somebody reads it. */
+const openRegular = (at: string): number => {
+  const before = fs.statSync(at, { throwIfNoEntry: false })
+  if (before !== undefined && !before.isFile() && !before.isDirectory()) throw notRegular("open", at)
+  const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = fs.constants
+  const fd = fs.openSync(at, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600)
+  if (fs.fstatSync(fd).isFile()) return fd
+  fs.closeSync(fd)
+  throw notRegular("open", at)
+}
+
 const openAppend: FilesShape["openAppend"] = (at) =>
   Effect.acquireRelease(
     Effect.try({
       try: () => {
         fs.mkdirSync(path.dirname(at), { recursive: true, mode: 0o700 })
-        const fd = fs.openSync(at, "a", 0o600)
+        const fd = openRegular(at)
         return { fd, handle: appendHandle(at, fd) }
       },
       catch: (cause) => fromCause("open", at, cause),
@@ -154,7 +173,7 @@ const readText: FilesShape["readText"] = (at, options) =>
       try {
         const stat = await handle.stat()
         if (stat.isDirectory()) throw Object.assign(new Error(""), { code: "EISDIR" })
-        if (!stat.isFile()) throw new Error("not a regular file")
+        if (!stat.isFile()) throw notRegular("read", at)
         if (stat.size > limit) throw tooLarge(at, stat.size, limit)
         return await handle.readFile()
       } finally {

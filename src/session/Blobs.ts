@@ -10,6 +10,7 @@ import { type FileError, fromPlatform } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import type { JournalRecord, StoredRecord } from "./JournalRecord.ts"
+import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 
 /** Above this many characters an event leaves the line. */
@@ -50,7 +51,7 @@ export const write = Effect.fnUntraced(function* (sessionId: string, json: strin
   const present = yield* fs.exists(path).pipe(Effect.orElseSucceed(() => false))
   const sound =
     present &&
-    (yield* fs.readFile(path).pipe(
+    (yield* RegularFile.read(path).pipe(
       Effect.map((bytes) => files.hash(bytes) === hash),
       Effect.orElseSucceed(() => false),
     ))
@@ -71,16 +72,15 @@ interface Read {
 /** The event of a record whose payload is elsewhere; the sketch, or nothing, when that is damaged. */
 export const read = Effect.fnUntraced(function* (sessionId: string, record: StoredRecord, hash: string) {
   const files = yield* Files
-  const fs = yield* FileSystem.FileSystem
   const host = yield* Host
   const lost = (why: string): Read => ({
     event: record.event,
     problem: `record ${record.seq}: its content ${hash.slice(0, 12)} ${why}; ${record.event === undefined ? "the record was skipped" : "its beginning is kept"}`,
   })
   if (!isHash(hash)) return lost("has no valid name")
-  const bytes = yield* fs
-    .readFile(SessionPaths.blobPath(host, sessionId, hash))
-    .pipe(Effect.orElseSucceed(() => undefined))
+  const bytes = yield* RegularFile.read(SessionPaths.blobPath(host, sessionId, hash)).pipe(
+    Effect.orElseSucceed(() => undefined),
+  )
   if (bytes === undefined) return lost("is missing")
   if (files.hash(bytes) !== hash) return lost("is damaged")
   return yield* Effect.try({

@@ -107,6 +107,7 @@ export class History {
       case "RetryWaiting":
       case "PermissionDecided":
       case "TransitionTaken":
+      case "ConfigChanged":
       case "Diagnosed":
         return
     }

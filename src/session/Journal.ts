@@ -20,6 +20,7 @@ import { JournalError, journalError, SessionBusy } from "./JournalError.ts"
 import * as JournalEvents from "./JournalEvents.ts"
 import type { JournalRecord, Placed, Scan } from "./JournalRecord.ts"
 import * as Records from "./JournalRecord.ts"
+import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 
 export interface Journal {
@@ -123,17 +124,8 @@ const pathOf = Effect.fnUntraced(function* (sessionId: string, operation: Journa
 })
 
 /** A missing journal is an empty one. */
-const load = Effect.fnUntraced(function* (path: string, operation: JournalError["operation"]) {
-  const fs = yield* FileSystem.FileSystem
-  return yield* fs.readFile(path).pipe(
-    Effect.mapError((error) => fromPlatform("read", path, error)),
-    Effect.catchIf(
-      (error) => error.reason === "NotFound",
-      () => Effect.succeed(new Uint8Array(0)),
-    ),
-    Effect.mapError(journalError(operation, path)),
-  )
-})
+const load = (path: string, operation: JournalError["operation"]) =>
+  Effect.mapError(RegularFile.readIfThere(path), journalError(operation, path))
 
 /** What the next record must know of the file's end. */
 interface Tail {

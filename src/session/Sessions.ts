@@ -4,7 +4,9 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { FileError } from "../platform/FileError.ts"
 import type { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import { Content, plainText } from "../protocol/Content.ts"
@@ -14,6 +16,7 @@ import * as Journal from "./Journal.ts"
 import { type JournalError, journalError, type SessionBusy } from "./JournalError.ts"
 import * as JournalEvents from "./JournalEvents.ts"
 import * as Records from "./JournalRecord.ts"
+import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 import * as TranscriptFile from "./TranscriptFile.ts"
 
@@ -49,17 +52,31 @@ export const list: Effect.Effect<ReadonlyArray<SessionSummary>, never, Needs> = 
   ),
 )
 
-/** The last used session of a directory in which something was said. */
+/** The last used session of a directory in which something was said, be it damaged: opening it repairs it and tells. */
 export const latest: (cwd: string) => Effect.Effect<string | undefined, never, Needs> = Effect.fnUntraced(
   function* (cwd) {
     for (const one of yield* candidates) {
       if (one.project !== undefined && !SessionPaths.isProjectName(one.project, cwd)) continue
       const summary = yield* describe(one)
-      if (summary !== undefined && (summary.cwd ?? cwd) === cwd) return one.sessionId
+      if (summary !== undefined && (yield* belongs(summary, cwd))) return one.sessionId
     }
     return undefined
   },
 )
+
+/** Where the record of the directory is lost, the transcript beside the journal stands in the directory's own place. */
+const belongs = Effect.fnUntraced(function* ({ cwd, sessionId, kind }: SessionSummary, wanted: string) {
+  if (cwd !== undefined) return cwd === wanted
+  if (kind === "foreign") return true
+  const host = yield* Host
+  const transcripts = yield* Effect.filter(yield* namesIn(SessionPaths.projectsDirectory(host)), (project) =>
+    Effect.map(
+      stat(`${SessionPaths.projectsDirectory(host)}/${project}/${sessionId.toLowerCase()}.jsonl`),
+      (info) => info !== undefined,
+    ),
+  )
+  return transcripts.length === 0 || transcripts.some((project) => SessionPaths.isProjectName(project, wanted))
+})
 
 /**
  * Finds a session by its id: our journal first, else a transcript of any project, which also stands in for a journal in
@@ -70,8 +87,11 @@ export const locate: (sessionId: string) => Effect.Effect<Located | undefined, n
     if (!SessionPaths.isSessionId(sessionId)) return undefined
     const host = yield* Host
     const path = SessionPaths.journalPath(host, sessionId)
-    const journal = Records.scan(new TextEncoder().encode(yield* part(path, 0, glance)))
     const own: Located = { kind: "own", sessionId, path }
+    const there = yield* Effect.result(RegularFile.stat(path))
+    // Whatever else stands there, its opening says what is wrong with it.
+    if (Result.isFailure(there) && !isAbsent(there.failure)) return own
+    const journal = Records.scan(new TextEncoder().encode(yield* part(path, 0, glance)))
     if (journal.records.length > 0) return own
     const projects = SessionPaths.projectsDirectory(host)
     const transcripts = yield* collect(yield* namesIn(projects), (project) => ({
@@ -81,16 +101,21 @@ export const locate: (sessionId: string) => Effect.Effect<Located | undefined, n
     }))
     const newest = transcripts.toSorted((a, b) => b.modified - a.modified)[0]
     if (newest !== undefined) return { kind: "foreign", sessionId, path: newest.path }
-    return ((yield* stat(path))?.size ?? 0) > 0 ? own : undefined
+    return Result.isSuccess(there) && ByteSize.toNumberUnsafe(there.success.size) > 0 ? own : undefined
   },
 )
 
+const isAbsent = ({ reason }: FileError): boolean => reason === "NotFound" || reason === "NotDirectory"
+
 const stat = Effect.fnUntraced(function* (path: string) {
-  const fs = yield* FileSystem.FileSystem
-  const info = yield* Effect.option(fs.stat(path))
-  if (Option.isNone(info)) return undefined
-  const modified = Option.match(info.value.mtime, { onNone: () => 0, onSome: (time) => time.getTime() })
-  return { modified, size: ByteSize.toNumberUnsafe(info.value.size) }
+  const info = yield* Effect.result(RegularFile.stat(path))
+  if (Result.isFailure(info)) {
+    if (isAbsent(info.failure)) return undefined
+    // Nobody else would say why a session that is there is not found.
+    return yield* Effect.as(Effect.logWarning(`A session is left out. ${info.failure.message}`), undefined)
+  }
+  const modified = Option.match(info.success.mtime, { onNone: () => 0, onSome: (time) => time.getTime() })
+  return { modified, size: ByteSize.toNumberUnsafe(info.success.size) }
 })
 
 /** A directory that is missing or closed to us has nothing in it. */
@@ -183,6 +208,9 @@ interface Seen {
 const ofJournal = (head: string, tail: string): Seen => {
   let cwd: string | undefined
   let title: string | undefined
+  const start = Records.scan(new TextEncoder().encode(head))
+  // A last line that was cut off is how every look at a long file ends, and a crash before anything was said.
+  const isDamaged = start.problems.length > 0 && start.soundUntil === undefined
   for (const { record } of Records.scan(new TextEncoder().encode(`${head}\n${tail}`)).records) {
     const event = JournalEvents.decode(record.kind, record.event)
     if (typeof event === "string") continue
@@ -192,7 +220,7 @@ const ofJournal = (head: string, tail: string): Seen => {
       (event._tag === "MessageImported" && event.role === "user")
     if (isSaid) title ??= firstLine(plainText(event.content))
   }
-  return { cwd, title }
+  return { cwd, title: title ?? (isDamaged ? "(damaged: its first words are lost)" : undefined) }
 }
 
 const ofTranscript = (head: string, tail: string): Seen => {
@@ -248,8 +276,7 @@ const copyJournal = Effect.fnUntraced(function* (sessionId: string, newId: strin
 })
 
 const importTranscript = Effect.fnUntraced(function* (found: Located, newId: string) {
-  const fs = yield* FileSystem.FileSystem
-  const bytes = yield* fs.readFile(found.path).pipe(Effect.mapError(journalError("read", found.path)))
+  const bytes = yield* Effect.mapError(RegularFile.read(found.path), journalError("read", found.path))
   const imported = Import.events(bytes)
   const time = yield* Clock.currentTimeMillis
   const started: DurableEvent = {

@@ -6,13 +6,14 @@
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
+import type * as FileSystem from "effect/FileSystem"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { type FileError, fromCause, fromPlatform } from "../platform/FileError.ts"
+import { type FileError, fromCause } from "../platform/FileError.ts"
 import { type AppendFile, Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import type { JournalRecord } from "./JournalRecord.ts"
+import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 import * as TranscriptFile from "./TranscriptFile.ts"
 import { type Line, TranscriptLines } from "./TranscriptLines.ts"
@@ -125,17 +126,8 @@ class Present {
   }
 }
 
-const examine = Effect.fnUntraced(function* (path: string) {
-  const fs = yield* FileSystem.FileSystem
-  const bytes = yield* fs.readFile(path).pipe(
-    Effect.mapError((error) => fromPlatform("read", path, error)),
-    Effect.catchIf(
-      (error) => error.reason === "NotFound",
-      () => Effect.succeed(new Uint8Array(0)),
-    ),
-  )
-  return new Present(TranscriptFile.parse(bytes))
-})
+const examine = (path: string) =>
+  Effect.map(RegularFile.readIfThere(path), (bytes) => new Present(TranscriptFile.parse(bytes)))
 
 /** The fields that every line has, as they were when it was recorded. */
 class Envelope {

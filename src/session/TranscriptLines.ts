@@ -99,6 +99,7 @@ export class TranscriptLines {
         return event.level === "info" ? [] : this.behind(() => this.diagnosis(record, event))
       case "SessionStarted":
       case "ControlsChanged":
+      case "ConfigChanged":
       case "TransitionTaken":
         return []
     }
@@ -202,7 +203,7 @@ export class TranscriptLines {
     return this.system(record, {
       subtype: "api_error",
       level: "error",
-      error: { message: event.reason, ...(event.status !== undefined && { status: event.status }) },
+      error: { message: event.detail ?? event.reason, ...(event.status !== undefined && { status: event.status }) },
       retryInMs: event.delayMs,
       retryAttempt: event.attempt,
       maxRetries: event.maxAttempts,

@@ -305,4 +305,95 @@ describe("AnthropicProvider", () => {
       assert.deepInclude(page, { reason: "not_found", retryable: false })
     }),
   )
+
+  it.live("never repeats a credential that the service or an error echoes", () =>
+    Effect.gen(function* () {
+      const key = "sk-ant-api03-SECRET-KEY-0123456789"
+      const token = "tok_SECRET_0123456789"
+      const custom = "custom-SECRET-0123456789"
+      const echo = `you sent ${key}, ${token}, Bearer ${custom} and blue-team`
+      const json = { "content-type": "application/json" }
+      const server = yield* serve(
+        refuses(401, { type: "authentication_error", message: echo }, { "request-id": key }),
+        refuses(500, `{"unexpected":"${echo}"}`),
+        // The cut at 500 characters falls into the key.
+        refuses(400, { type: "invalid_request_error", message: `${"x".repeat(485)} ${key}` }),
+        streams(`event: x\ndata: {oops ${echo}\n\n`),
+        streams(`event: x\ndata: {${"o".repeat(70)}${key}\n\n`),
+        streams(sse([Fake.start(), { type: "error", error: { type: "api_error", message: echo } }])),
+        (response) => {
+          response.writeHead(200, json)
+          response.end(JSON.stringify({ echo }))
+        },
+      )
+      const env = {
+        ANTHROPIC_API_KEY: key,
+        ANTHROPIC_AUTH_TOKEN: token,
+        ANTHROPIC_CUSTOM_HEADERS: `Proxy-Authorization: Bearer ${custom}\nX-Team: blue-team`,
+        ANTHROPIC_BASE_URL: server.url,
+      }
+      for (let n = 0; n < 6; n++) {
+        const error = yield* Effect.provide(failure, layer(env))
+        assert.notMatch(JSON.stringify(error), /SECRET|sk-ant/, `answer ${n}`)
+        if (n === 0) assert.include(error.message, "[redacted] and blue-team")
+      }
+      const whole = Effect.flip(Effect.flatMap(Provider, (provider) => provider.whole(request)))
+      assert.notInclude(JSON.stringify(yield* Effect.provide(whole, layer(env))), "SECRET")
+      const inUrl = { ...env, ANTHROPIC_BASE_URL: "http://me:pass-SECRET-word@127.0.0.1:1" }
+      const refused = yield* Effect.provide(failure, layer(inUrl))
+      assert.strictEqual(refused.reason, "connection_failed")
+      assert.notInclude(refused.message, "SECRET")
+      const noHeader = { ...env, ANTHROPIC_CUSTOM_HEADERS: "X-Team: blue\nx-key SECRET" }
+      const misconfigured = yield* Effect.provide(failure, layer(noHeader))
+      assert.notInclude(misconfigured.message, "SECRET")
+      assert.include(misconfigured.message, "line 2")
+    }),
+  )
+
+  const pours = (type: string, before: string, status = 200): { handler: Handler; poured: () => number } => {
+    let poured = 0
+    const chunk = Buffer.alloc(1024 * 1024, "x")
+    const handler: Handler = (response) => {
+      response.writeHead(status, { "content-type": type })
+      response.write(before)
+      const more = () => {
+        while (!response.destroyed && poured < 1024) {
+          poured++
+          if (!response.write(chunk)) return void response.once("drain", more)
+        }
+      }
+      more()
+    }
+    return { handler, poured: () => poured }
+  }
+
+  it.live("closes the connection under an event, a reply or an error page without end", () =>
+    Effect.gen(function* () {
+      const event = pours("text/event-stream", `${sse([Fake.start()])}event: x\ndata: `)
+      const page = pours("text/html", "<html>", 500)
+      const body = pours("application/json", '{"type":"message","x":"')
+      const server = yield* serve(event.handler, page.handler, body.handler)
+      const provided = at(server.url)
+      const first = yield* Effect.provide(failure, provided)
+      assert.deepInclude(first, { reason: "malformed_stream", retryable: false })
+      assert.include(first.message, "16 MB")
+      assert.strictEqual((yield* Effect.provide(failure, provided)).reason, "server_error")
+      const whole = Effect.flip(Effect.flatMap(Provider, (provider) => provider.whole(request)))
+      const last = yield* Effect.provide(whole, provided)
+      assert.deepInclude(last, { reason: "malformed_stream", retryable: false })
+      assert.include(last.message, "64 MB")
+      assert.isBelow(event.poured(), 64)
+      assert.isBelow(page.poured(), 64)
+      assert.isBelow(body.poured(), 128)
+    }),
+  )
+
+  it.live("takes an event that is nested without end for unreadable", () =>
+    Effect.gen(function* () {
+      const deep = `${"[".repeat(10_000)}${"]".repeat(10_000)}`
+      const block = `{"type":"content_block_start","index":0,"content_block":{"type":"compaction","x":${deep}}}`
+      const server = yield* serve(streams(sse([Fake.start()]), `event: content_block_start\ndata: ${block}\n\n`))
+      assert.strictEqual((yield* Effect.provide(failure, at(server.url))).reason, "malformed_stream")
+    }),
+  )
 })

@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { CostGovernor } from "../../src/cost/CostGovernor.ts"
 import * as Budget from "../../src/kernel/Budget.ts"
+import { Model } from "../../src/model/Model.ts"
 import * as Fake from "./ScriptedProvider.ts"
 
 const { collect, only, request, says, script } = Fake
@@ -75,6 +76,50 @@ describe("The metered model", () => {
     }).pipe(Budget.within({ outputTokens: 2_000 }), Effect.provide(Fake.layer(fake)))
   })
 
+  it.effect("sends nothing to a model without a known price while money is limited, and names the ways out", () => {
+    const fake = script(says("Hi"))
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(Budget.within({ turns: 9 })(collect(request({ model: "my-own-model" }))))
+      assert.deepInclude(error, { _tag: "ModelError", reason: "misconfigured", model: "my-own-model" })
+      for (const word of ["pocket money", "my-own-model", "troupe.models.my-own-model.prices", "--max-turns"])
+        assert.include(error.message, word)
+      assert.strictEqual(fake.asked.length, 0)
+      assert.strictEqual((yield* innermost)?.reserved.outputTokens, 0)
+    }).pipe(Budget.within({ name: "pocket money", usd: 5 }), Effect.provide(Fake.layer(fake)))
+  })
+
+  it.effect("asks an unpriced model under a limit of money once settings give it a price", () => {
+    const fake = script(says("Hi"))
+    const models = { "my-own-model": { prices: [{ input: 1, output: 2 }] } }
+    return Effect.gen(function* () {
+      const events = yield* collect(request({ model: "my-own-model" }))
+      assert.closeTo(only(events, "Reply")[0]?.costUsd ?? 0, (100 + 20 * 2) / 1e6, 1e-12)
+    }).pipe(Budget.within({ usd: 5 }), Effect.provide(Fake.layer(fake, { models })))
+  })
+
+  it.effect("tells of a reply that used more than was put aside before its scope closes", () => {
+    const usage = { input_tokens: 100, output_tokens: 1 }
+    const fake = script({
+      stream: Stream.fromIterable([Fake.start(usage), ...Fake.textBlock(0, "Hi"), ...Fake.end("end_turn", 100_000)]),
+    })
+    return Effect.gen(function* () {
+      const model = yield* Model
+      const heard: Array<string> = []
+      const listening = Stream.runForEach(model.stream(request()), (event) =>
+        Effect.andThen(
+          soon,
+          Effect.sync(() => heard.push(event._tag)),
+        ),
+      )
+      const error = yield* Effect.flip(Budget.within({ name: "small", outputTokens: 9_000 })(listening))
+      assert.deepInclude(error, { _tag: "BudgetExceeded", scope: "small", closed: true })
+      assert.strictEqual(heard.at(-1), "Reply")
+      assert.strictEqual((yield* innermost)?.spent.outputTokens, 100_000)
+      const report = yield* (yield* CostGovernor).ask.Report()
+      assert.strictEqual(report.total.usage.output_tokens, 100_000)
+    }).pipe(Budget.within({ name: "outer" }), Effect.provide(Fake.layer(fake)))
+  })
+
   it.effect("limits a model without a known price by tokens only, and says that the cost is unknown", () => {
     const fake = script(says("Hi"))
     return Effect.gen(function* () {
@@ -86,7 +131,7 @@ describe("The metered model", () => {
         Budget.within({ outputTokens: 500 })(collect(request({ model: "my-own-model" }))),
       )
       assert.deepInclude(error, { _tag: "BudgetExceeded", resource: "outputTokens" })
-    }).pipe(Budget.within({ usd: 0.000_001 }), Effect.provide(Fake.layer(fake)))
+    }).pipe(Budget.within({ turns: 5 }), Effect.provide(Fake.layer(fake)))
   })
 
   it.effect("gives back what an attempt did not use that never got an answer", () => {

@@ -100,7 +100,13 @@ describe("Model", () => {
         [1, 2, 3, 4],
       )
       assert.strictEqual(new Set(fake.asked.map((asked) => asked.requestId)).size, 4)
-      assert.deepInclude(only(events, "Waiting")[2], { attempt: 3, maxAttempts: 11, reason: "overloaded", status: 529 })
+      assert.deepInclude(only(events, "Waiting")[2], {
+        attempt: 3,
+        maxAttempts: 11,
+        reason: "overloaded",
+        detail: "It is overloaded.",
+        status: 529,
+      })
       const delays = only(events, "Waiting").map((event) => event.delayMs)
       for (const [i, delay] of delays.entries()) {
         assert.isAtLeast(delay, 500 * 2 ** i * 0.75)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ProviderError } from "../../src/model/Provider.ts"
 import { type Piece, ReplyBuilder } from "../../src/model/ReplyBuilder.ts"
+import type { ContentBlock } from "../../src/protocol/Content.ts"
 import type { StreamEvent } from "../../src/protocol/StreamEvent.ts"
 import * as Fake from "./ScriptedProvider.ts"
 
@@ -165,7 +166,100 @@ describe("ReplyBuilder", () => {
       usage: { input_tokens: 1, output_tokens: 2 },
     }
     const pieces = new ReplyBuilder().acceptWhole(whole)
+    assert(!("_tag" in pieces))
     assert.deepStrictEqual(pieces[0], { index: 0, block: content[0] })
     assert.deepStrictEqual(pieces[1], { index: 1, block: { ...content[1], input: {} }, malformedInput: '{"b":2}' })
+  })
+
+  const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`
+
+  it("never runs a call whose arguments are nested deeper than anybody means them, streamed or whole", () => {
+    for (const raw of [nested(201), nested(10_000), `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`]) {
+      const streamed = build([start(), ...toolBlock(0, raw), ...end("tool_use")])
+      assert.deepStrictEqual(streamed.pieces[0]?.block, tool(0, {}) as unknown)
+      assert.match(streamed.pieces[0]?.malformedInput ?? "", /200 levels.*\{"a":/)
+      const input: unknown = JSON.parse(raw)
+      const content = [{ type: "tool_use", id: "toolu_0", name: "Read", input }] as const
+      const whole = new ReplyBuilder().acceptWhole({
+        id: "m",
+        model: "x",
+        content,
+        stop_reason: "tool_use",
+        usage: null,
+      })
+      assert(!("_tag" in whole))
+      assert.deepStrictEqual(whole[0]?.block, tool(0, {}) as unknown)
+      assert.match(whole[0]?.malformedInput ?? "", /200 levels/)
+    }
+    const fine = build([start(), ...toolBlock(0, nested(200)), ...end("tool_use")])
+    assert.isUndefined(fine.pieces[0]?.malformedInput)
+    const text = JSON.stringify({ text: `"${"[{".repeat(500)}\\` })
+    assert.isUndefined(build([start(), ...toolBlock(0, text), ...end("tool_use")]).pieces[0]?.malformedInput)
+  })
+
+  it("refuses a whole reply with an unknown block that is nested too deep to be sent back", () => {
+    const block: ContentBlock = JSON.parse(`{"type":"compaction","x":${nested(10_000)}}`)
+    const made = new ReplyBuilder().acceptWhole({
+      id: "m",
+      model: "x",
+      content: [block],
+      stop_reason: "end_turn",
+      usage: null,
+    })
+    assert.deepInclude(made, { _tag: "ProviderError", reason: "malformed_stream" })
+  })
+
+  it.each([-5, 1e300, 2.5e9])("does not believe a usage of %s, and guesses instead", (absurd) => {
+    const usage = { input_tokens: absurd, output_tokens: absurd, cache_read_input_tokens: absurd }
+    const { reply } = build([start(usage), ...textBlock(0, "x".repeat(300)), ...end("end_turn", absurd)])
+    assert.deepInclude(reply.usedSoFar, { input_tokens: 0, output_tokens: 100, cache_read_input_tokens: 0 })
+    const whole = new ReplyBuilder()
+    whole.acceptWhole({
+      id: "m",
+      model: "x",
+      content: [{ type: "text", text: "x".repeat(300) }],
+      stop_reason: null,
+      usage,
+    })
+    assert.deepInclude(whole.usedSoFar, { input_tokens: 0, output_tokens: 100 })
+  })
+
+  it("gives up a reply that never stops growing, and does not want it again", () => {
+    const mega = "x".repeat(1024 * 1024)
+    const grows = (delta: Extract<StreamEvent, { type: "content_block_delta" }>["delta"]) => {
+      const events = [start(), ...textBlock(0, "").slice(0, 1)]
+      for (let n = 0; n < 70; n++) events.push({ type: "content_block_delta", index: 0, delta })
+      return build(events).error
+    }
+    for (const delta of [
+      { type: "text_delta", text: mega },
+      { type: "signature_delta", signature: mega },
+      { type: "citations_delta", citation: { mega } },
+    ] as const) {
+      const error = grows(delta)
+      assert.deepInclude(error, { reason: "malformed_stream", retryable: false })
+      assert.include(error?.message ?? "", "64 MB")
+    }
+  })
+
+  it("carries thinking and blocks of tomorrow along, whatever the reason to stop", () => {
+    const blocks = [
+      { type: "thinking", thinking: "hm", signature: "s" },
+      { type: "redacted_thinking", data: "d" },
+      { type: "hologram", pixels: [1, 2] },
+    ]
+    const { pieces, reply } = build([
+      start(),
+      ...blocks.flatMap((content_block, index): ReadonlyArray<StreamEvent> => [
+        { type: "content_block_start", index, content_block },
+        { type: "content_block_stop", index },
+      ]),
+      ...end("quota_of_photons"),
+    ])
+    assert.deepStrictEqual(
+      pieces.map((piece) => piece.block),
+      blocks as unknown,
+    )
+    assert.deepInclude(reply, { stopReason: "end_turn", stopDetail: "quota_of_photons", complete: true })
   })
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -65,5 +65,25 @@ describe("Locks by socket file", () => {
       )
       yield* Effect.scoped(lock(name, "file"))
     }),
+  )
+})
+
+describe("A file that is none", () => {
+  it.live("is never appended to, replaced or waited for", () =>
+    Effect.gen(function* () {
+      const files = yield* Files
+      const pipe = path.join(temp, "pipe")
+      execFileSync("mkfifo", [pipe])
+      const link = path.join(temp, "link")
+      fs.symlinkSync(pipe, link)
+      for (const at of [pipe, link]) {
+        for (const attempt of [files.openAppend(at), files.writeAtomic(at, "x"), files.readText(at)]) {
+          const error = yield* Effect.flip(Effect.asVoid(attempt))
+          assert.include(error.message, "not a regular file")
+        }
+      }
+      assert.isTrue(fs.statSync(pipe).isFIFO())
+      assert.include((yield* Effect.flip(Effect.asVoid(files.readText("/dev/zero")))).message, "not a regular file")
+    }).pipe(Effect.scoped, Effect.timeout("5 seconds"), Effect.provide(layer)),
   )
 })

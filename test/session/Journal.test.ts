@@ -6,6 +6,8 @@ import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, rmSync, symlinkSync } from "node:fs"
 import { fromCause } from "../../src/platform/FileError.ts"
 import { Files } from "../../src/platform/Files.ts"
 import { Host } from "../../src/platform/Host.ts"
@@ -13,6 +15,9 @@ import { content, MemoryDisk, truncate, writeAt } from "../../src/platform/Memor
 import type { DurableEvent } from "../../src/protocol/Event.ts"
 import * as Journal from "../../src/session/Journal.ts"
 import * as Records from "../../src/session/JournalRecord.ts"
+import * as SessionPaths from "../../src/session/SessionPaths.ts"
+import * as Sessions from "../../src/session/Sessions.ts"
+import * as Transcript from "../../src/session/Transcript.ts"
 import { aTurn, block, configDir, done, id, memory, prompt, real, started } from "./events.ts"
 
 const session = id(1)
@@ -452,5 +457,45 @@ describe("Journal on a real disk", () => {
       const error = yield* Effect.flip(reopen)
       assert.strictEqual(error._tag, "JournalError")
     }).pipe(Effect.provide(real)),
+  )
+
+  it.live("refuses what is no regular file at once, instead of waiting for it for ever", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const { configDir } = yield* Host
+      const directory = `${configDir}/troupe/sessions/${session}`
+      const path = `${directory}/journal.ndjson`
+      yield* fs.makeDirectory(directory, { recursive: true })
+      const pipe = `${directory}/pipe`
+      execFileSync("mkfifo", [pipe])
+      const kinds = [() => execFileSync("mkfifo", [path]), () => symlinkSync(pipe, path), () => mkdirSync(path)]
+      for (const make of kinds) {
+        make()
+        for (const attempt of [reopen, Journal.read(session), Journal.create(session, [])]) {
+          const error = yield* Effect.flip(Effect.asVoid(attempt))
+          assert.strictEqual(error._tag, "JournalError")
+          assert.match(error.message, /not a regular file|a directory, not a file/)
+        }
+        assert.strictEqual(yield* Sessions.latest("/work"), undefined)
+        assert.deepStrictEqual(yield* Sessions.list, [])
+        assert.deepInclude(yield* Sessions.locate(session), { kind: "own", path })
+        rmSync(path, { recursive: true })
+      }
+    }).pipe(Effect.timeout("5 seconds"), Effect.provide(real)),
+  )
+
+  it.live("does not take up a transcript that is no regular file", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const host = yield* Host
+      const path = SessionPaths.transcriptPath(host, "/work", session)
+      yield* fs.makeDirectory(path.slice(0, path.lastIndexOf("/")), { recursive: true })
+      execFileSync("mkfifo", [path])
+      const transcript = yield* Transcript.open({ sessionId: session, cwd: "/work", version: "1" })
+      yield* transcript.write({ seq: 1, time: 1, agent: "main", event: prompt("hello") })
+      assert.isUndefined(yield* Sessions.latest("/work"))
+      const error = yield* Effect.flip(Sessions.adopt({ kind: "foreign", sessionId: session, path }))
+      assert.include(error.message, "not a regular file")
+    }).pipe(Effect.scoped, Effect.timeout("5 seconds"), Effect.provide(real)),
   )
 })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
-import { MemoryDisk, writeAt } from "../../src/platform/MemoryDisk.ts"
+import { content, MemoryDisk, truncate, writeAt } from "../../src/platform/MemoryDisk.ts"
 import type { DurableEvent } from "../../src/protocol/Event.ts"
 import * as History from "../../src/session/History.ts"
 import * as Journal from "../../src/session/Journal.ts"
@@ -18,6 +18,15 @@ const record = (sessionId: string, events: ReadonlyArray<DurableEvent>, at: numb
       for (const event of events) yield* journal.append("main", event)
     }),
   )
+
+/** Flips a bit of the first such words in a journal. */
+const damage = (sessionId: string, words: string, at: number) =>
+  Effect.map(MemoryDisk, (disk) => {
+    const file = disk.file(SessionPaths.journalPath({ configDir }, sessionId))
+    const where = new TextDecoder().decode(content(file)).indexOf(words)
+    assert.isAtLeast(where, 0)
+    writeAt(file, where, Uint8Array.of((content(file)[where] ?? 0) ^ 1), at)
+  })
 
 const foreign = (sessionId: string, cwd: string, words: string, at: number) =>
   Effect.map(MemoryDisk, (disk) => {
@@ -69,6 +78,43 @@ describe("Sessions", () => {
       yield* record(id(2), [long, long, { ...started(id(2), "/a"), source: "resume" } as DurableEvent], 6000)
       assert.strictEqual(yield* Sessions.latest("/a"), id(2))
       assert.strictEqual(yield* Sessions.latest("/b"), undefined)
+    }).pipe(Effect.provide(memory)),
+  )
+
+  it.effect("finds the latest also when the only prompt in it is damaged, and tells what is wrong with it", () =>
+    Effect.gen(function* () {
+      yield* record(id(1), [started(id(1), "/a"), ...aTurn(1)], 1000)
+      yield* record(id(2), [started(id(2), "/b"), prompt("the only words")], 2000)
+      yield* record(id(3), [started(id(3), "/b")], 3000)
+      yield* damage(id(2), "only words", 2000)
+      assert.strictEqual(yield* Sessions.latest("/b"), id(2))
+      assert.strictEqual(yield* Sessions.latest("/a"), id(1))
+      const listed = (yield* Sessions.list).find((one) => one.sessionId === id(2))
+      assert.match(listed?.title ?? "", /damaged/)
+      const { problems } = yield* Effect.scoped(Journal.open(id(2)))
+      assert.match(problems.join(), /damaged/)
+    }).pipe(Effect.provide(memory)),
+  )
+
+  it.effect("knows the directory of a journal whose first record is damaged by its transcript", () =>
+    Effect.gen(function* () {
+      yield* record(id(1), [started(id(1), "/a"), ...aTurn(1)], 1000)
+      yield* record(id(2), [started(id(2), "/b"), prompt("hello")], 2000)
+      yield* foreign(id(2), "/b", "hello", 2000)
+      yield* damage(id(2), "SessionStarted", 2000)
+      assert.strictEqual(yield* Sessions.latest("/b"), id(2))
+      assert.strictEqual(yield* Sessions.latest("/a"), id(1))
+    }).pipe(Effect.provide(memory)),
+  )
+
+  it.effect("does not go on with a session of which only the unfinished first words are cut off", () =>
+    Effect.gen(function* () {
+      yield* record(id(1), [started(id(1), "/a"), ...aTurn(1)], 1000)
+      yield* record(id(2), [started(id(2), "/a"), prompt("half a sentence")], 2000)
+      const disk = yield* MemoryDisk
+      const file = disk.file(SessionPaths.journalPath({ configDir }, id(2)))
+      truncate(file, file.length - 20, 2000)
+      assert.strictEqual(yield* Sessions.latest("/a"), id(1))
     }).pipe(Effect.provide(memory)),
   )
 
