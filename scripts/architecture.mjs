@@ -9,7 +9,7 @@ const order = [
   ["settings", "observability", "security", "session", "cost", "model"],
   ["policy", "hooks", "permissions", "tools", "mcp"],
   ["skills", "context", "agents", "teams", "loops", "plugins"],
-  ["cluster", "Runtime.ts", "node", "replay", "testing", "index.ts", "cli"],
+  ["cluster", "Runtime.ts", "node", "replay", "testing", "promise", "index.ts", "cli"],
 ].flat()
 /** Only these may know that Node exists. */
 const nodeAllowed = [/^platform\/Node\w+\.ts$/, /^node\//, /^cli\//, /^testing\//]

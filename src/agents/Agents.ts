@@ -17,7 +17,6 @@ import { ModelTable } from "../cost/ModelTable.ts"
 import * as Ids from "../kernel/Ids.ts"
 import * as Supervisor from "../kernel/Supervisor.ts"
 import type { Model } from "../model/Model.ts"
-import * as Rule from "../permissions/Rule.ts"
 import type { Files } from "../platform/Files.ts"
 import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
@@ -37,6 +36,7 @@ import { ToolCatalog } from "../tools/ToolCatalog.ts"
 import { ToolRunner } from "../tools/ToolRunner.ts"
 import { Workspace } from "../tools/Workspace.ts"
 import * as Agent from "./Agent.ts"
+import * as SessionDefaults from "./SessionDefaults.ts"
 import * as StructuredOutput from "./StructuredOutput.ts"
 
 export const version = "0.1.0"
@@ -46,19 +46,6 @@ type SessionParts = Workspace | FileMemory | Recorder.Recorder | Controls.Contro
 
 /** What it finds in the runtime. Tools may need any of both. */
 type Needs = Model | ModelTable | Git | Files | FileSystem.FileSystem | Path.Path | Host | Process | Ripgrep
-
-/** What every session starts with unless it is told otherwise; the settings' say. */
-export interface Defaults {
-  readonly model?: string | undefined
-  readonly fallbackModel?: string | undefined
-  readonly permissionMode?: PermissionMode | undefined
-  readonly allow?: ReadonlyArray<string> | undefined
-  readonly deny?: ReadonlyArray<string> | undefined
-  readonly addDirs?: ReadonlyArray<string> | undefined
-}
-export const SessionDefaults = Context.Reference<Defaults>("troupe/agents/Agents/SessionDefaults", {
-  defaultValue: () => ({}),
-})
 
 /** The output limit of a request, and the one for a reply that needs more. */
 export const OutputSlots = Context.Reference<readonly [first: number, large: number]>(
@@ -174,7 +161,7 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
   const host = yield* Host
   const git = yield* Git
   const table = yield* ModelTable
-  const defaults = yield* SessionDefaults
+  const defaults = yield* (yield* SessionDefaults.SessionDefaults).current
   const output = options.jsonSchema === undefined ? undefined : yield* StructuredOutput.make(options.jsonSchema)
 
   // What is recorded, and where.
@@ -219,10 +206,17 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
 
   // Its tools, and the gate before them.
   const addDirs = [...(defaults.addDirs ?? []), ...(options.addDirs ?? [])]
-  const allow = Rule.parseAll([...(defaults.allow ?? []), ...(options.allowedTools ?? [])])
-  const deny = Rule.parseAll([...(defaults.deny ?? []), ...(options.disallowedTools ?? [])])
-  const hidden = new Set(deny.filter((rule) => rule.specifier === undefined).map((rule) => rule.tool))
-  const session = yield* ToolRunner.layer({ allow, deny }).pipe(
+  const rules = yield* SessionDefaults.follow({
+    defaults,
+    recorder,
+    controls,
+    defaultModel: options.model === undefined ? table.defaultModel : undefined,
+    allowedTools: options.allowedTools ?? [],
+    disallowedTools: options.disallowedTools ?? [],
+  })
+  // As it was opened: what the model is told about its tools must not move. A rule that comes later forbids at the gate.
+  const hidden = new Set(rules.deny.filter((rule) => rule.specifier === undefined).map((rule) => rule.tool))
+  const session = yield* ToolRunner.layer(rules).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         ToolCatalog.layer({ hidden }),

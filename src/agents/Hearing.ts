@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import type { BudgetExceeded } from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import { Model, ModelError, type ModelEvent, type ModelRequest } from "../model/Model.ts"
+import * as UsageReport from "../model/UsageReport.ts"
 import { type ContentBlock, text as textBlock, type ToolUseBlock } from "../protocol/Content.ts"
 import type { StopReason, StreamEvent } from "../protocol/StreamEvent.ts"
 import * as Usage from "../protocol/Usage.ts"
@@ -21,10 +22,14 @@ export interface Heard {
   readonly stopReason: StopReason | null
   readonly stopDetail: string | undefined
   readonly text: string
-  /** All attempts together, those included whose reply was void. */
-  readonly usage: Usage.Usage
-  readonly costUsd: number
-  readonly durationMs: number
+}
+
+/** Who keeps count. Told at once: a reply that overruns a budget ends whoever would have added it up afterwards. */
+export interface Count {
+  /** Something was used, be it for a reply that is void. */
+  readonly used: (usage: Usage.Usage, costUsd: number) => void
+  /** The model has said all it wanted to. */
+  readonly replied: (text: string, durationMs: number) => void
 }
 
 /** What a reply has used, as far as the service told. */
@@ -54,7 +59,7 @@ interface Open {
   usage: Usage.Usage
 }
 
-export const make = Effect.fnUntraced(function* (round: Round) {
+export const make = Effect.fnUntraced(function* (round: Round, count: Count) {
   const model = yield* Model
   const recorder = yield* Recorder
   let open: Open | undefined
@@ -62,11 +67,8 @@ export const make = Effect.fnUntraced(function* (round: Round) {
   let heard: Heard | undefined
   let contained = 0
   let attempts = 0
-  let spent: Required<Used> = { usage: Usage.none, costUsd: 0 }
 
-  const book = ({ usage = Usage.none, costUsd }: Used) => {
-    spent = { usage: Usage.add(spent.usage, usage), costUsd: (spent.costUsd ?? 0) + (costUsd ?? 0) }
-  }
+  const book = ({ usage = Usage.none, costUsd }: Used) => count.used(usage, costUsd ?? 0)
 
   const keep = Effect.fnUntraced(function* (
     reply: Open,
@@ -151,8 +153,8 @@ export const make = Effect.fnUntraced(function* (round: Round) {
           ...nothing(reply.requestId),
           stopReason: reply.stopReason,
           stopDetail: reply.stopDetail,
-          durationMs: reply.durationMs,
         }
+        count.replied(heard.text, reply.durationMs)
         return yield* recorder.emit({ _tag: "ReplyEnded", ...reply })
       }
     }
@@ -163,9 +165,6 @@ export const make = Effect.fnUntraced(function* (round: Round) {
     stopReason: null,
     stopDetail: undefined,
     text: said.join("\n"),
-    usage: spent.usage,
-    costUsd: spent.costUsd ?? 0,
-    durationMs: 0,
   })
 
   const brokenOff = (event: Extract<ModelEvent, { readonly _tag: "Abandoned" }>) =>
@@ -195,8 +194,8 @@ export const make = Effect.fnUntraced(function* (round: Round) {
         yield* keep(reply, reply.blocks, textBlock(reply.unfinished), undefined)
       }
       if (reply.blocks === 0) {
-        book(used)
-        const { usage, costUsd } = used
+        const { usage = reply.messageId === "" ? undefined : reply.usage, costUsd } = used
+        book({ ...(usage !== undefined && { usage }), ...(costUsd !== undefined && { costUsd }) })
         yield* recorder.emit({
           _tag: "ReplyAbandoned",
           requestId: reply.requestId,
@@ -232,11 +231,6 @@ const follow = (reply: Open, event: StreamEvent): void => {
   } else if (event.type === "message_start") {
     reply.messageId = event.message.id
     const { usage } = event.message
-    reply.usage = {
-      ...Usage.none,
-      input_tokens: usage?.input_tokens ?? 0,
-      cache_creation_input_tokens: usage?.cache_creation_input_tokens ?? 0,
-      cache_read_input_tokens: usage?.cache_read_input_tokens ?? 0,
-    }
+    if (usage) reply.usage = { ...UsageReport.over(Usage.none, usage), output_tokens: 0 }
   }
 }

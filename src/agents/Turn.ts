@@ -47,11 +47,17 @@ export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn
   const recorder = yield* Recorder
   const startedAt = yield* Clock.currentTimeMillis
   const tally: Tally = { turns: 0, result: "", usage: Usage.none, costUsd: 0, apiDurationMs: 0 }
-  const terminal = yield* Effect.scoped(loop(options, tally)).pipe(
+  const running: Running = { hearing: undefined }
+  const terminal = yield* Effect.scoped(loop(options, tally, running)).pipe(
     // A budget that closes above us ends the turn here, where what is open can still be answered.
     Budget.within({ name: `turn ${options.promptId}` }),
-    Effect.catchTag("BudgetExceeded", (spent) =>
-      Effect.as(cancelOpenCalls("the budget was spent"), ended(budgetReason(spent), spent.message)),
+    Effect.catchTag(
+      "BudgetExceeded",
+      Effect.fnUntraced(function* (spent) {
+        yield* running.hearing?.seal("the budget was spent") ?? Effect.void
+        yield* cancelOpenCalls("the budget was spent")
+        return ended(budgetReason(spent), spent.message)
+      }),
     ),
     Effect.catchTag("JournalError", (failure) => Effect.succeed(ended("session_failed", failure.message))),
     // A bug of ours ends this turn, not the agent: whoever waits for it is told.
@@ -68,6 +74,11 @@ export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn
   return terminal
 })
 
+/** The reply that is being heard, or the last one that was. */
+interface Running {
+  hearing: Hearing.Hearing | undefined
+}
+
 /** What a turn adds up to. */
 interface Tally {
   turns: number
@@ -81,6 +92,7 @@ interface Tally {
 const loop = Effect.fnUntraced(function* (
   options: TurnOptions,
   tally: Tally,
+  running: Running,
 ): Effect.fn.Return<Terminal, JournalError | Budget.BudgetExceeded, Needs | Scope.Scope> {
   const recorder = yield* Recorder
   const controls = yield* Controls
@@ -115,7 +127,8 @@ const loop = Effect.fnUntraced(function* (
     if (lastCall) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
-    const hearing = yield* Hearing.make(round)
+    const hearing = yield* Hearing.make(round, countInto(tally))
+    running.hearing = hearing
     const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
     const { model } = yield* controls.current
     const listening = hearing.listen(
@@ -145,9 +158,6 @@ const loop = Effect.fnUntraced(function* (
         ? yield* hearing.seal(outcome.message, outcome)
         : outcome
     tally.result = heard.text
-    tally.usage = Usage.add(tally.usage, heard.usage)
-    tally.costUsd += heard.costUsd
-    tally.apiDurationMs += heard.durationMs
     if (interrupted) {
       yield* cancel(outcome.says)
       if (outcome.kind === "abort") return ended("aborted_streaming")
@@ -159,14 +169,15 @@ const loop = Effect.fnUntraced(function* (
         yield* cancel("the reply broke off")
         return ended(modelReason(outcome), outcome.message)
       }
+      tally.turns += 1
       yield* goOn("stream_sealed", outcome.message)
     } else recovery.heardWell()
     if (lastCall) {
-      tally.turns += 1
       yield* cancel("the turn limit was reached")
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {
+      tally.turns -= 1
       yield* emit({
         _tag: "ReplyAbandoned",
         requestId: heard.requestId,
@@ -175,7 +186,6 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("max_output_tokens_escalate", `${recovery.slot()} tokens`)
       continue
     }
-    tally.turns += 1
 
     // ── act ──────────────────────────────────────────────────────────────────────────────────────────────
     const acted = yield* interrupts.race(round.finish, hasNews)
@@ -230,6 +240,18 @@ const loop = Effect.fnUntraced(function* (
     }
     return ended("completed")
   }
+})
+
+const countInto = (tally: Tally): Hearing.Count => ({
+  used: (usage, costUsd) => {
+    tally.usage = Usage.add(tally.usage, usage)
+    tally.costUsd += costUsd
+  },
+  replied: (text, durationMs) => {
+    tally.turns += 1
+    tally.result = text
+    tally.apiDurationMs += durationMs
+  },
 })
 
 const ended = (reason: TerminalReason, detail?: string): Terminal => ({

@@ -5,6 +5,7 @@
  */
 import { CommanderError, type Command } from "commander"
 import { nearest } from "../platform/Near.ts"
+import type { ConfigWrite } from "./ConfigWrite.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
 
@@ -13,6 +14,7 @@ export type Job =
   | ({ readonly _tag: "ConfigExplain"; readonly key: string | undefined; readonly json: boolean } & Common)
   | ({ readonly _tag: "ConfigList"; readonly json: boolean } & Common)
   | ({ readonly _tag: "ConfigTrust"; readonly yes: boolean } & Common)
+  | ({ readonly _tag: "ConfigSet" } & ConfigWrite & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -127,6 +129,8 @@ const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | st
   switch (wanted._tag) {
     case "ConfigExplain":
       return { _tag: "ConfigExplain", key: wanted.key, json: wanted.flags.json === true, ...common }
+    case "ConfigSet":
+      return { _tag: "ConfigSet", key: wanted.key, value: wanted.value, scope: wanted.flags.scope, ...common }
     case "ConfigTrust":
       return { _tag: "ConfigTrust", yes: wanted.yes, ...common }
     case "ConfigList":

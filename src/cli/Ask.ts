@@ -1,38 +1,23 @@
 /** Owns the question whether a call may run, put to a person at the terminal. */
 import * as Effect from "effect/Effect"
 import type { Ask, Person } from "../permissions/Permissions.ts"
+import * as AskView from "./AskView.ts"
 import type { LineReader } from "./LineReader.ts"
-import { oneLine, plain } from "./Plain.ts"
+import { visible } from "./Reveal.ts"
 import type { ViewLine } from "./ToolView.ts"
 
 export interface Asking {
   readonly reader: LineReader
   /** Shows lines above the question. */
   readonly show: (lines: ReadonlyArray<ViewLine>) => Effect.Effect<void>
+  readonly columns: () => number
   /** One question at a time, and nothing else on the screen meanwhile. */
   readonly alone: <A>(effect: Effect.Effect<A>) => Effect.Effect<A>
   /** Ctrl-C at the question: the turn is to end. */
   readonly interrupt: Effect.Effect<void>
 }
 
-const mostLines = 20
-
-/** What a person must know to decide: the call in full, and what it touches beyond the workspace. */
-export const question = (ask: Ask): ReadonlyArray<ViewLine> => {
-  const detail = ask.executes === undefined ? [] : plain(ask.executes).split("\n")
-  const shown = detail.slice(0, mostLines).map((text): ViewLine => ({ tone: "normal", text: `    ${text}` }))
-  const hidden = detail.length - shown.length
-  const warn = (text: string): ViewLine => ({ tone: "warning", text: `    ${text}` })
-  return [
-    { tone: "warning", text: `? ${oneLine(ask.executes === undefined ? ask.summary : ask.tool)}` },
-    ...shown,
-    ...(hidden > 0 ? [warn(`… ${hidden} more lines`)] : []),
-    ...ask.outside.map((path) => warn(`outside the workspace: ${oneLine(path)}`)),
-    ...ask.sensitive.map((path) => warn(`changes how tools behave: ${oneLine(path)}`)),
-  ]
-}
-
-export type Answer = "yes" | "no" | "always"
+export type Answer = "yes" | "no" | "always" | "view"
 
 export const readAnswer = (text: string): Answer | undefined => {
   switch (text.trim().toLowerCase()) {
@@ -46,6 +31,9 @@ export const readAnswer = (text: string): Answer | undefined => {
     case "a":
     case "always":
       return "always"
+    case "v":
+    case "view":
+      return "view"
     default:
       return undefined
   }
@@ -58,28 +46,33 @@ const coverage = (ask: Ask): string | undefined => {
 }
 
 /** A person at this terminal. Answers of "always" last as long as the session. */
-export const person = ({ reader, show, alone, interrupt }: Asking): Person => {
+export const person = ({ reader, show, columns, alone, interrupt }: Asking): Person => {
   const always = new Set<string>()
   const put = Effect.fnUntraced(function* (ask: Ask) {
     const covered = coverage(ask)
     if (covered !== undefined && always.has(covered)) return { allow: true, reason: "allowed for this session" }
-    yield* show(question(ask))
-    const scope = ask.executes === undefined ? ask.tool : "this command"
-    const choices = covered === undefined ? "[y]es / [N]o" : `[y]es / [N]o / [a]lways ${scope} in this session`
+    const { lines, cut } = AskView.question(ask, columns())
+    yield* show(lines)
+    const scope = ask.executes === undefined ? visible(ask.tool, true) : "this command"
+    const choices = [
+      "[y]es / [N]o",
+      ...(covered === undefined ? [] : [`[a]lways ${scope} in this session`]),
+      ...(cut ? ["[v]iew all"] : []),
+    ]
     while (true) {
-      const read = yield* reader.read(`  ${choices} `)
+      const read = yield* reader.read(`  ${choices.join(" / ")} `, { fresh: true })
       if (read._tag !== "Line") {
         yield* interrupt
         return { allow: false, reason: "the person interrupted instead of answering" }
       }
       const answer = readAnswer(read.text)
-      if (answer === undefined || (answer === "always" && covered === undefined)) continue
       if (answer === "no") return { allow: false, reason: "the person declined" }
-      if (answer === "always" && covered !== undefined) always.add(covered)
-      return {
-        allow: true,
-        reason: answer === "yes" ? "the person approved it" : "the person approved it for this session",
+      if (answer === "yes") return { allow: true, reason: "the person approved it" }
+      if (answer === "always" && covered !== undefined) {
+        always.add(covered)
+        return { allow: true, reason: "the person approved it for this session" }
       }
+      if (answer === "view" && cut) yield* show(AskView.question(ask, columns(), true).lines)
     }
   })
   return { ask: (ask) => alone(put(ask)) }

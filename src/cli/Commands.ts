@@ -30,6 +30,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio) {
       return yield* configExplain(job, stdio)
     case "ConfigList":
       return yield* configList(job, stdio)
+    case "ConfigSet":
+      return yield* configSet(job, stdio)
     case "ConfigTrust":
       return yield* configTrust(job, stdio)
     case "ModelServe":
@@ -117,9 +119,15 @@ const configTrust = (job: JobOf<"ConfigTrust">, stdio: Stdio) =>
       return 1
     }
     yield* TrustStore.approve(snapshot.reviews)
-    yield* stdio.out.write("In force from the next session on.\n")
+    yield* stdio.out.write("In force: rules at once, the rest from the next session on.\n")
     return 0
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const configSet = (job: JobOf<"ConfigSet">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { configWrite } = yield* Effect.promise(() => import("./ConfigWrite.ts"))
+    return yield* configWrite(job, stdio)
+  }).pipe(Effect.provide(Settings.layer().pipe(Layer.provideMerge(TroupeNode.layer))))
 
 const serving = Effect.fnUntraced(function* (file: string, port: number) {
   const Playbook = yield* Effect.promise(() => import("../testing/Playbook.ts"))

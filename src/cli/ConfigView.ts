@@ -1,28 +1,43 @@
 /** Owns how `troupe config` shows settings: each value with where it comes from, and what is wrong in the files. */
-import { render, type Explanation } from "../settings/Explain.ts"
+import { hide, render, type Explanation } from "../settings/Explain.ts"
 import type { Snapshot } from "../settings/Settings.ts"
 import { place } from "../settings/SettingsLayer.ts"
-import { plain } from "./Plain.ts"
+import { revealJson, unseen, visible, visibleJson } from "./Reveal.ts"
 
 const ended = (text: string) => (text === "" ? "" : `${text}\n`)
+const pretty = (value: unknown) => visibleJson(JSON.stringify(value, undefined, 2))
 
 /** `config explain [key]`. */
 export const explained = (explanations: ReadonlyArray<Explanation>, json: boolean, one: boolean): string => {
-  if (json) return ended(JSON.stringify(one ? explanations[0] : explanations, undefined, 2))
+  if (json) {
+    const shown = explanations.map(hide)
+    return ended(pretty(one ? shown[0] : shown))
+  }
   if (explanations.length === 0) return "No settings file, variable or flag sets anything; the defaults apply.\n"
-  return ended(plain(explanations.map(render).join("\n")))
+  return ended(visible(explanations.map(render).join("\n")))
 }
 
 /** `config trust`: what waits for a person to agree to it. */
-export const waiting = ({ layers }: Snapshot): string => {
-  const parts = layers.flatMap(({ source, withheld }) =>
-    Object.keys(withheld).length === 0 ? [] : [`${source.name} wants:`, JSON.stringify(withheld, undefined, 2)],
-  )
-  return ended(plain(parts.join("\n")))
+export const waiting = ({ layers, reviews }: Pick<Snapshot, "layers" | "reviews">): string => {
+  const parts = layers.flatMap(({ source, withheld }) => {
+    if (Object.keys(withheld).length === 0) return []
+    const shown = pretty(hide({ key: "", value: withheld, entries: [] }).value)
+    const escapes = unseen(revealJson(shown))
+    const hash = reviews.find((review) => review.source.name === source.name)?.hash ?? "unknown"
+    return [
+      `${visible(source.name, true)} wants:`,
+      shown,
+      ...(shown === pretty(withheld)
+        ? []
+        : [`Secrets are hidden. Agreeing covers them as they are now: the hash of it all is ${hash}.`]),
+      ...(escapes.length === 0 ? [] : [`It contains invisible characters, shown as ${escapes.join(" ")}`]),
+    ]
+  })
+  return ended(parts.join("\n"))
 }
 
 /** `config list`: the sources from the strongest to the weakest, then the complaints. */
-export const listed = (snapshot: Snapshot, json: boolean): string => {
+export const listed = (snapshot: Pick<Snapshot, "layers" | "diagnostics" | "files">, json: boolean): string => {
   const sources = snapshot.layers.toReversed().map((layer) => ({
     kind: layer.source.kind,
     name: layer.source.name,
@@ -35,13 +50,13 @@ export const listed = (snapshot: Snapshot, json: boolean): string => {
     key,
     message,
   }))
-  if (json) return ended(JSON.stringify({ sources, files: snapshot.files, diagnostics: complaints }, undefined, 2))
+  if (json) return ended(pretty({ sources, files: snapshot.files, diagnostics: complaints }))
   const found = sources.map(({ kind, name, settings, withheld }) => {
     const waiting = withheld > 0 ? `, ${withheld} waiting for trust` : ""
     return `  ${kind.padEnd(11)} ${name}  (${settings} setting${settings === 1 ? "" : "s"}${waiting})`
   })
   return ended(
-    plain(
+    visible(
       [
         "Sources, the strongest first:",
         ...(found.length === 0 ? ["  none"] : found),

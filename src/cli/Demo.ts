@@ -96,7 +96,7 @@ export const runDemo = <E1, E2>(door: DemoDoor<E1, E2>, flags: Pick<Common, "col
       const stage = yield* door.serve(demoPlaybook())
       const place = yield* makePlace(stage.workspace)
       const look = { color: flags.color, live: stdio.outputIsTerminal, columns: stdio.columns, cwd: place.workspace }
-      const display = yield* Display.make(Screen.make(look), stdio.out)
+      const display = yield* Display.make(Screen.make(look), stdio.screen)
       yield* display.lines([
         {
           tone: "warning",

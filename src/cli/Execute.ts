@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import process from "node:process"
 import type { Job } from "./Argv.ts"
 import * as Commands from "./Commands.ts"
+import { textFor } from "./Plain.ts"
 import * as Problem from "./Problem.ts"
 import { live } from "./Stdio.ts"
 
@@ -42,5 +43,5 @@ const leave = ({ code, says }: Ended): void => {
   process.exitCode = code
   if (says.length === 0) process.exit()
   process.stderr.on("error", () => process.exit())
-  process.stderr.write(`${says.join("\n")}\n`, () => process.exit())
+  process.stderr.write(textFor(process.stderr, `${says.join("\n")}\n`), () => process.exit())
 }

@@ -14,7 +14,8 @@ export type Read =
   | { readonly _tag: "End" }
 
 export interface LineReader {
-  readonly read: (prompt: string) => Effect.Effect<Read>
+  /** `fresh`: what was typed before the prompt was there is no answer to it. */
+  readonly read: (prompt: string, options?: { readonly fresh?: boolean }) => Effect.Effect<Read>
 }
 
 const remembered = 200
@@ -22,9 +23,10 @@ const remembered = 200
 export const make = (input: NodeJS.ReadableStream, output: NodeJS.WritableStream): LineReader => {
   let history: Array<string> = []
   return {
-    read: (prompt) =>
+    read: (prompt, options) =>
       Effect.callback<Read>((resume) => {
         const lines: Array<string> = []
+        if (options?.fresh === true) while (input.read() !== null);
         const face = readline.createInterface({
           input,
           output,

@@ -1,6 +1,7 @@
 /** Owns writing to stdout and stderr: back-pressure, a reader that goes away, and the three formats of print mode. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { textFor } from "./Plain.ts"
 import type { Line, ResultLine } from "./SdkLine.ts"
 
 /** `closed`: whoever read the output went away, as in `troupe -p … | head -1`. That is no fault of anybody. */
@@ -22,6 +23,7 @@ export interface Sink {
 
 /** As much of Node's `Writable` as is needed. */
 export interface Writable {
+  readonly isTTY?: boolean
   readonly write: (text: string, done: (error?: Error | null) => void) => boolean
   readonly on: (event: "error", listener: (error: Error) => void) => unknown
 }
@@ -33,8 +35,17 @@ const toError = (error: Error): OutputError => {
   return new OutputError({ reason: gone.has(code) ? "closed" : "failed", detail: error.message })
 }
 
-/** A sink on a Node stream. Once it failed it keeps failing, and no error of the stream escapes as an uncaught one. */
+/**
+ * A sink on a Node stream. Once it failed it keeps failing, and no error of the stream escapes as an uncaught one. What is
+ * written may come from anybody, so a terminal gets it without control codes.
+ */
 export const sink = (stream: Writable): Sink => {
+  const { write } = canvas(stream)
+  return { write: (text) => write(textFor(stream, text)) }
+}
+
+/** The same for those who draw on a terminal: control codes pass, and what others wrote they clean themselves. */
+export const canvas = (stream: Writable): Sink => {
   let failure: OutputError | undefined
   stream.on("error", (error) => {
     failure ??= toError(error)
@@ -95,6 +106,11 @@ const printText = Effect.fnUntraced(function* (line: ResultLine, out: Sink, err:
   for (const error of line.errors ?? []) yield* Effect.ignore(err.write(`troupe: ${error}\n`))
 })
 
-/** One JSON value on one line, also for readers that take the two Unicode line separators for line ends. */
+const harmful = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
+/**
+ * One JSON value on one line, also for readers that take the two Unicode line separators for line ends. What a terminal
+ * would obey is escaped as well, so that nothing of the value has to be dropped there.
+ */
 export const encode = (value: unknown): string =>
-  `${JSON.stringify(value).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029")}\n`
+  `${JSON.stringify(value).replace(harmful, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`

@@ -12,13 +12,17 @@ export interface Filter {
 }
 
 const isBidi = (code: number) =>
-  (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code === 0x200e || code === 0x200f
+  (code >= 0x202a && code <= 0x202e) ||
+  (code >= 0x2066 && code <= 0x2069) ||
+  code === 0x200e ||
+  code === 0x200f ||
+  code === 0x061c
 
 /** A sequence that never ends is given up after so many characters, so that it cannot swallow the rest of the text. */
 const longest = 4096
 
 /** Anything that `step` may drop. */
-const suspicious = /[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+const suspicious = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
 export const filter = (): Filter => {
   let state: State = "text"
@@ -52,10 +56,13 @@ export const filter = (): Filter => {
         if (code >= 0x40 && code <= 0x7e) state = "text"
         return ""
       case "string":
+        // Nothing of it reached the terminal, so the rest may be read as text: what follows the line is not lost.
+        if (code === 0x0a) return back(character)
         if (code === 0x07 || code === 0x9c) state = "text"
         else if (code === 0x1b) state = "string-escape"
         return ""
       case "string-escape":
+        if (code === 0x0a) return back(character)
         state = character === "\\" ? "text" : "string"
         return ""
     }
@@ -78,6 +85,10 @@ export const filter = (): Filter => {
 
 /** One whole text, cleaned. Carriage returns that end lines or redraw them become line ends. */
 export const plain = (text: string): string => filter().push(text.replace(/\r\n?/g, "\n"))
+
+/** What a stream may be given: text alone if a terminal reads it, and every byte as it is if not. */
+export const textFor = (stream: { readonly isTTY?: boolean }, text: string): string =>
+  stream.isTTY === true ? plain(text) : text
 
 /** On one line, spaces for everything that is not visible. */
 export const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim()

@@ -60,6 +60,7 @@ export type Wanted =
   | { readonly _tag: "ConfigExplain"; readonly key: string | undefined; readonly flags: CommandFlags }
   | { readonly _tag: "ConfigList"; readonly flags: CommandFlags }
   | { readonly _tag: "ConfigTrust"; readonly yes: boolean; readonly flags: CommandFlags }
+  | { readonly _tag: "ConfigSet"; readonly key: string; readonly value: string | undefined; readonly flags: ScopeFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
 
@@ -69,6 +70,10 @@ export interface CommandFlags {
   readonly settingSources?: ReadonlyArray<SettingSource>
   readonly debug?: boolean
   readonly color: boolean
+}
+
+export interface ScopeFlags extends CommandFlags {
+  readonly scope: SettingSource
 }
 
 const whole = (text: string): number => {
@@ -128,10 +133,11 @@ Flags that take several values (--allowedTools, --disallowedTools, --add-dir) ta
 the prompt before them, or behind "--", or join the values with commas. A prompt that is also a command: troupe -- demo
 
 Exit codes:
-    0  done                          4  the model declined to answer
+    0  done                        129  the terminal was closed (SIGHUP)
     1  failed                      130  interrupted (Ctrl-C)
     2  wrong usage                 141  the reader of the output went away
     3  a limit was reached         143  terminated (SIGTERM)
+    4  the model declined to answer
 
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, CLAUDE_CONFIG_DIR, NO_COLOR
 `
@@ -251,6 +257,17 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     const flags = trust.opts<CommandFlags & { readonly yes?: boolean }>()
     want({ _tag: "ConfigTrust", yes: flags.yes === true, flags })
   })
+
+  const scoped = () => [
+    new Option("--scope <scope>", "whose file: yours, the project's, or yours for this project")
+      .choices(settingSources)
+      .default("user"),
+    ...sharedOptions(),
+  ]
+  const set = add(config, "set <key> <value>", "set one key of a settings file; the value is JSON, or text", scoped())
+  set.action((key: string, value: string) => want({ _tag: "ConfigSet", key, value, flags: set.opts<ScopeFlags>() }))
+  const unset = add(config, "unset <key>", "remove one key from a settings file", scoped())
+  unset.action((key: string) => want({ _tag: "ConfigSet", key, value: undefined, flags: unset.opts<ScopeFlags>() }))
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

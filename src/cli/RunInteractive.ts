@@ -32,13 +32,14 @@ export interface InteractiveDoor {
 /** Runs until the person leaves, and answers the exit code. */
 export const runInteractive = Effect.fn("Cli.interactive")(function* (door: InteractiveDoor, args: SessionArgs) {
   const look = { color: args.color, live: true, columns: door.stdio.columns, cwd: door.cwd, verbose: args.verbose }
-  const display = yield* Display.make(Screen.make(look), door.stdio.out)
+  const display = yield* Display.make(Screen.make(look), door.stdio.screen)
   let opened: Agent | undefined
   const interrupt = Effect.suspend(() => (opened === undefined ? Effect.void : Effect.asVoid(opened.interrupt())))
   const asked = Ask.person({
     reader: door.reader,
     alone: display.alone,
     show: display.within,
+    columns: door.stdio.columns,
     interrupt,
   })
   const session = Effect.gen(function* () {

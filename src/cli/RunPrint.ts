@@ -4,6 +4,7 @@
  * A reader that goes away ends the session quietly. The first SIGINT ends the turn and the result is still printed; the
  * second leaves at once.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
@@ -44,13 +45,15 @@ const closedPipe = 128 + 13
 interface Run {
   agent?: Agent
   signal?: Signal
+  /** Done when there is a signal. */
+  readonly stop: Deferred.Deferred<void>
   /** How the last turn ended. */
   exitCode?: number
 }
 
 /** Runs a session in print mode and answers the exit code. */
 export const runPrint = Effect.fn("Cli.print")(function* (door: PrintDoor, args: SessionArgs) {
-  const run: Run = {}
+  const run: Run = { stop: yield* Deferred.make<void>() }
   const report = yield* reporting(door, args, run)
   const guard = yield* Effect.forkChild(guarding(door.stdio, run), { startImmediately: true })
   const work = Effect.scoped(working(door, args, run, report))
@@ -74,6 +77,7 @@ export const runPrint = Effect.fn("Cli.print")(function* (door: PrintDoor, args:
 const guarding = Effect.fnUntraced(function* ({ signal, quit }: Stdio, run: Run) {
   const first = yield* signal
   run.signal = first
+  yield* Deferred.succeed(run.stop, undefined)
   if (run.agent !== undefined) {
     yield* run.agent.interrupt()
     yield* first === "SIGINT" ? signal : Effect.timeoutOption(signal, grace)
@@ -84,7 +88,7 @@ const guarding = Effect.fnUntraced(function* ({ signal, quit }: Stdio, run: Run)
 const working = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs, run: Run, report: Report) {
   const open = openSession(door.agents, args, door.cwd).pipe(Effect.tap(report.opened))
   if (args.inputFormat === "stream-json") {
-    return yield* talk(door.stdio, { open, show: report.show, stopped: () => run.signal !== undefined })
+    return yield* talk(door.stdio, { open, show: report.show, stopped: Deferred.await(run.stop) })
   }
   const prompt = yield* readPrompt(args.prompt, door.stdio)
   const agent = yield* open
@@ -153,8 +157,8 @@ const reporting = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArg
   }
 })
 
-const retrying = ({ reason, delayMs, attempt, maxAttempts }: EventOf<"RetryWaiting">): string =>
-  `${reason.replace(/\.$/, "")}; trying again in ${(delayMs / 1000).toFixed(1)} s (attempt ${attempt} of ${maxAttempts})`
+const retrying = ({ reason, detail, delayMs, attempt, maxAttempts }: EventOf<"RetryWaiting">): string =>
+  `${(detail ?? reason).replace(/\.$/, "")}; trying again in ${(delayMs / 1000).toFixed(1)} s (attempt ${attempt} of ${maxAttempts})`
 
 /** The prompt, and what is piped in behind it. */
 const readPrompt = Effect.fnUntraced(function* (prompt: string | undefined, stdio: Stdio) {

@@ -46,6 +46,7 @@ interface Running {
 
 export const make = (look: Look): Screen => {
   const paint = painter(look.color)
+  const highlight = pc.createColors(look.color).inverse
   const running = new Map<string, Running>()
   const inputs = new Map<string, unknown>()
   let frame = 0
@@ -72,8 +73,17 @@ export const make = (look: Look): Screen => {
     return `${indent}${paint(tone, truncate(text, width - indent.length))}\n`
   }
 
-  const lines = (all: ReadonlyArray<ViewLine>): string =>
-    settle() + all.map(({ tone, text }) => `${paint(tone, text)}\n`).join("")
+  const marked = ({ tone, text, marks = [] }: ViewLine): string => {
+    let at = 0
+    const parts = marks.map(({ from, to }) => {
+      const before = paint(tone, text.slice(at, from))
+      at = to
+      return before + highlight(text.slice(from, to))
+    })
+    return parts.join("") + paint(tone, marks.length === 0 ? plain(text) : text.slice(at))
+  }
+
+  const lines = (all: ReadonlyArray<ViewLine>): string => settle() + all.map((line) => `${marked(line)}\n`).join("")
 
   const notice = (tone: Tone, text: string): string => lines([{ tone, text: oneLine(text) }])
 
@@ -168,7 +178,7 @@ export const make = (look: Look): Screen => {
       case "RetryWaiting": {
         waiting = `waiting ${seconds(event.delayMs)} for the service`
         const attempt = `attempt ${event.attempt} of ${event.maxAttempts}`
-        const why = (lost ?? event.reason).replace(/\.$/, "")
+        const why = (event.detail ?? lost ?? event.reason).replace(/\.$/, "")
         lost = undefined
         return notice("warning", `↻ ${why}. Trying again in ${seconds(event.delayMs)} (${attempt}).`)
       }
@@ -182,6 +192,8 @@ export const make = (look: Look): Screen => {
       case "Diagnosed":
         if (event.level === "info" && !look.verbose) return ""
         return notice(event.level === "error" ? "bad" : event.level === "warning" ? "warning" : "quiet", event.message)
+      case "ConfigChanged":
+        return look.verbose ? notice("quiet", `${event.file} changed: ${event.keys.join(", ")}`) : ""
       case "ControlsChanged":
         return look.verbose ? notice("quiet", `model ${event.model}, permissions ${event.permissionMode}`) : ""
       case "SessionStarted":

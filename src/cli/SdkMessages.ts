@@ -248,6 +248,7 @@ export const make = (setup: Setup): SdkMessages => {
         case "ReplyAbandoned":
         case "ToolStarted":
         case "TransitionTaken":
+        case "ConfigChanged":
         case "Diagnosed":
         case "MessageImported":
           return []

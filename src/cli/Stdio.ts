@@ -5,7 +5,7 @@ import type * as Scope from "effect/Scope"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import process from "node:process"
-import { sink, type Sink } from "./Output.ts"
+import { canvas, sink, type Sink } from "./Output.ts"
 
 export class InputError extends Schema.TaggedError<InputError>()("InputError", {
   detail: Schema.String,
@@ -22,6 +22,8 @@ export type Signal = keyof typeof signalCodes
 export interface Stdio {
   readonly out: Sink
   readonly err: Sink
+  /** Stdout for the screen of a session, which draws with control codes. */
+  readonly screen: Sink
   readonly input: Stream.Stream<string, InputError>
   readonly inputIsTerminal: boolean
   readonly outputIsTerminal: boolean
@@ -52,6 +54,7 @@ export const live: Effect.Effect<Stdio, never, Scope.Scope> = Effect.gen(functio
   return {
     out: sink(process.stdout),
     err: sink(process.stderr),
+    screen: canvas(process.stdout),
     input: Stream.suspend(() => {
       process.stdin.setEncoding("utf8")
       return Stream.fromAsyncIterable<string, InputError>(

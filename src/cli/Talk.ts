@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Schedule from "effect/Schedule"
+import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
@@ -18,8 +18,8 @@ import { answer, decode, refusal, type ControlRequest, type UserMessage } from "
 export interface Talking<E1, E2> {
   readonly open: Effect.Effect<Agent, E1, Scope.Scope>
   readonly show: (agent: Agent, event: Event) => Effect.Effect<void, E2>
-  /** A signal came: nothing more is read. */
-  readonly stopped: () => boolean
+  /** Returns when a signal came: nothing more is read. */
+  readonly stopped: Effect.Effect<void>
 }
 
 /** Runs until stdin ends and the agent is idle. */
@@ -29,42 +29,49 @@ export const talk = Effect.fnUntraced(function* <E1, E2>(stdio: Stdio, talking: 
   yield* Effect.addFinalizer((exit) => Scope.close(session, exit))
   const agent = yield* Scope.provide(talking.open, session)
   const events = yield* agent.watch
-  const printing = yield* Effect.forkScoped(
-    Stream.runForEach(events, (event) => talking.show(agent, event)),
-    { startImmediately: true },
-  )
+  /** Closed while a turn runs. */
+  const between = yield* Latch.make(true)
+  const show = (event: Event) => {
+    if (event._tag === "PromptReceived" && event.delivery === "prompt") between.closeUnsafe()
+    if (event._tag === "TurnEnded") between.openUnsafe()
+    return talking.show(agent, event)
+  }
+  const printing = yield* Effect.forkScoped(Stream.runForEach(events, show), { startImmediately: true })
   let number = 0
   const reading = stdio.input.pipe(
     Stream.splitLines,
-    Stream.takeWhile(() => !talking.stopped()),
     Stream.runForEach((line) => receive(agent, stdio, line, ++number)),
     // A line that cannot be read ends the reading, not the work that is under way.
     Effect.exit,
   )
-  const stopped = Effect.repeat(Effect.sync(talking.stopped), { schedule: Schedule.spaced(tick), until: (yes) => yes })
   const read = yield* Effect.raceAllFirst([
+    Effect.as(talking.stopped, Exit.void),
     reading,
-    Effect.as(stopped, Exit.void),
     // Output that cannot be written ends everything; events never end before the session does.
     Effect.andThen(Fiber.join(printing), Effect.never),
   ])
-  yield* Effect.raceFirst(idle(agent), Effect.andThen(Fiber.join(printing), Effect.never))
+  yield* Effect.raceFirst(idle(agent, between), Effect.andThen(Fiber.join(printing), Effect.never))
   yield* Scope.close(session, Exit.void)
   yield* Fiber.join(printing)
   yield* read
 })
 
-const tick = "20 millis"
+/** The agent takes note of the end of a turn a moment after it was told to everybody. */
+const moment = "20 millis"
+/** An agent that is gone for good ends no turn; so often is it looked after while one runs. */
+const patience = "1 second"
 
 /** Returns when nothing runs and nothing waits. */
-const idle = (agent: Agent) =>
-  Effect.repeat(
-    Effect.match(agent.status, {
-      onSuccess: ({ busy, queued }) => !busy && queued === 0,
-      onFailure: () => true,
-    }),
-    { schedule: Schedule.spaced(tick), until: (yes) => yes },
-  )
+const idle = Effect.fnUntraced(function* (agent: Agent, between: Latch.Latch) {
+  const resting = Effect.match(agent.status, {
+    onSuccess: ({ busy, queued }) => !busy && queued === 0,
+    onFailure: () => true,
+  })
+  while (!(yield* resting)) {
+    yield* Effect.timeoutOption(between.await, patience)
+    yield* Effect.sleep(moment)
+  }
+})
 
 const receive = Effect.fnUntraced(function* (agent: Agent, stdio: Stdio, line: string, number: number) {
   const input = yield* decode(line, number)

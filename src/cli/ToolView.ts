@@ -5,6 +5,7 @@ import stringWidth from "string-width"
 import { plainText } from "../protocol/Content.ts"
 import type { EventOf } from "../protocol/Event.ts"
 import { oneLine, plain } from "./Plain.ts"
+import { visible } from "./Reveal.ts"
 
 /** What a line means; the screen gives it a colour. */
 export type Tone = "normal" | "quiet" | "added" | "removed" | "bad" | "warning"
@@ -12,11 +13,18 @@ export type Tone = "normal" | "quiet" | "added" | "removed" | "bad" | "warning"
 export interface ViewLine {
   readonly tone: Tone
   readonly text: string
+  /** Where in the text something stands for what cannot be seen. */
+  readonly marks?: ReadonlyArray<Mark>
+}
+
+export interface Mark {
+  readonly from: number
+  readonly to: number
 }
 
 const most = { output: 6, patch: 40 }
 
-const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" })
+export const segments = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
 /** Cuts to so many columns of a terminal. */
 export const truncate = (text: string, columns: number): string => {
@@ -34,16 +42,19 @@ export const truncate = (text: string, columns: number): string => {
 /** The argument that tells most about a call, by the names tools use. */
 const telling = ["command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description", "prompt"]
 
-const field = (value: unknown, name: string): unknown =>
+export const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
 
 /** `src/index.ts` for `<cwd>/src/index.ts`. */
 const shorten = (path: string, cwd: string): string => (path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path)
 
+/** What was done is not to look like something else afterwards, so nothing is dropped but white space. */
+const label = (text: string): string => visible(text.replace(/[ \t\r\n]+/g, " ").trim(), true)
+
 /** A call in a few words: `Bash npm test`. */
 export const describe = (tool: string, input: unknown, cwd: string): string => {
   const found = telling.map((name) => field(input, name)).find((value) => typeof value === "string")
-  return found === undefined ? oneLine(tool) : `${oneLine(tool)} ${oneLine(shorten(String(found), cwd))}`
+  return found === undefined ? label(tool) : `${label(tool)} ${label(shorten(String(found), cwd))}`
 }
 
 const Hunk = Schema.Struct({ oldStart: Schema.Finite, newStart: Schema.Finite, lines: Schema.Array(Schema.String) })
@@ -119,7 +130,7 @@ export const outcome = (event: EventOf<"ToolEnded">, input: unknown): ReadonlyAr
   }
 }
 
-const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
+export const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`
 
 const capped = (lines: ReadonlyArray<ViewLine>, max: number): ReadonlyArray<ViewLine> =>
   lines.length <= max

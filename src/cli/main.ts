@@ -2,6 +2,7 @@
 import process from "node:process"
 import { parse, type Job } from "./Argv.ts"
 import { version } from "./PackageRoot.ts"
+import { textFor } from "./Plain.ts"
 
 const main = (): void => {
   const { stdin, stdout, stderr, env, argv } = process
@@ -18,13 +19,13 @@ const main = (): void => {
       stdout.write(parsed.text)
       return
     case "Wrong":
-      stderr.write(parsed.text)
+      stderr.write(textFor(stderr, parsed.text))
       process.exitCode = 2
       return
     case "Do":
       start(parsed.job).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error)
-        stderr.write(`troupe: a part of the program cannot be loaded: ${why}\nInstall it again.\n`)
+        stderr.write(textFor(stderr, `troupe: a part of the program cannot be loaded: ${why}\nInstall it again.\n`))
         process.exitCode = 1
       })
   }

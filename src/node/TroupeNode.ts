@@ -7,10 +7,12 @@ import * as NodeHost from "../platform/NodeHost.ts"
 import * as NodeHttpFetch from "../platform/NodeHttpFetch.ts"
 import * as NodeProcess from "../platform/NodeProcess.ts"
 import * as NodeRipgrep from "../platform/NodeRipgrep.ts"
+import * as NodeWatch from "../platform/NodeWatch.ts"
+import type { Watch } from "../platform/Watch.ts"
 import type { Platform } from "../Runtime.ts"
 
-/** Everything `Runtime.layer` needs, on Node. */
-export const layer: Layer.Layer<Platform> = NodeRipgrep.layer.pipe(
+/** Everything `Runtime.layer` needs or can use, on Node. */
+export const layer: Layer.Layer<Platform | Watch> = NodeRipgrep.layer.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       NodeHost.layer,
@@ -19,6 +21,7 @@ export const layer: Layer.Layer<Platform> = NodeRipgrep.layer.pipe(
       NodePath.layer,
       NodeProcess.layer,
       NodeHttpFetch.layer,
+      NodeWatch.layer,
     ),
   ),
 )

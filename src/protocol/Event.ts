@@ -67,6 +67,8 @@ const durable = {
     maxAttempts: Schema.Finite,
     delayMs: Schema.Finite,
     reason: Schema.String,
+    /** The same for people: what happened, and where. */
+    detail: Schema.optionalKey(Schema.String),
     status: Schema.optionalKey(Schema.Finite),
   },
   BlockReceived: {
@@ -137,6 +139,17 @@ const durable = {
     apiDurationMs: Schema.Finite,
     usage: Usage,
     costUsd: Schema.Finite,
+  },
+  /** A settings source was changed and read again while the session was open. */
+  ConfigChanged: {
+    /** Its kind: `user`, `project`, `local`, `managed`, … */
+    source: Schema.String,
+    /** Its path, or the name of what is no file. */
+    file: Schema.String,
+    /** Dotted keys that have another value now. */
+    keys: Schema.Array(Schema.String),
+    /** Dotted keys it would like to change: executable or opening, and in force only when a person agrees. */
+    withheld: Schema.Array(Schema.String),
   },
   Diagnosed: {
     level: Schema.Literals(["info", "warning", "error"]),

@@ -471,6 +471,48 @@ describe("Turn", () => {
       }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
     )
 
+    it.effect("that a reply overran counts and journals that reply before it ends the turn", () =>
+      Effect.gen(function* () {
+        const agent = yield* open({ model: "sonnet" })
+        const seen = yield* agent.watch
+        const caller = Stream.runCollect(agent.prompt("Go")).pipe(Budget.within({ usd: 0.5 }))
+        yield* hurried(Effect.exit(caller))
+        const events = Array.from(
+          yield* Stream.runCollect(Stream.takeUntil(seen, (event) => event._tag === "TurnEnded")),
+        )
+        const [reply] = only(events, "ReplyEnded")
+        assert.strictEqual(reply?.usage.output_tokens, 100_000)
+        assert.isAbove(reply?.costUsd ?? 0, 0.5)
+        assert.deepInclude(ended(events), { turns: 1, result: "Here you are." })
+        assert.strictEqual(ended(events).costUsd, reply?.costUsd)
+        assert.strictEqual(ended(events).terminal.reason, "budget_exhausted")
+        assert.strictEqual(ended(events).usage.output_tokens, 100_000)
+        assert.strictEqual(only(events, "ToolStarted").length, 0)
+        assert.strictEqual(only(events, "ToolEnded").length, 1)
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(
+          TestRuntime.layer({
+            rules: [
+              {
+                reply: [{ text: "Here you are." }, { tool: "Note", input: { text: "x" } }],
+                usage: { output_tokens: 100_000 },
+              },
+            ],
+          }),
+        ),
+      ),
+    )
+
+    it.effect("of money refuses a model whose price nobody knows before the first request", () =>
+      Effect.gen(function* () {
+        const agent = yield* open({ model: "my-own-model" })
+        const events = yield* hurried(Stream.runCollect(agent.prompt("Go")).pipe(Budget.within({ usd: 0.2 })))
+        assert.include(ended(events).terminal.detail ?? "", "troupe.models.my-own-model.prices")
+        assert.strictEqual((yield* ScriptedModel.requests).length, 0)
+      }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
+    )
+
     it.effect("of tool calls ends the turn with every call answered", () =>
       Effect.gen(function* () {
         const agent = yield* open()

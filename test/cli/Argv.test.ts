@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { signalCodes } from "../../src/cli/Stdio.ts"
 import { parse } from "../../src/cli/Argv.ts"
 import type { Facts, SessionArgs } from "../../src/cli/SessionArgs.ts"
 import { permissionModes } from "../../src/cli/Program.ts"
@@ -230,7 +231,8 @@ describe("help", () => {
     for (const part of ["Output:", "Permissions:", "Session:", "Examples:", 'default: "text"', "config", "demo"]) {
       assert.include(help, part)
     }
-    for (const { exitCode } of Object.values(endings)) assert.match(help, new RegExp(`\\b${exitCode}  `))
+    const codes = [...Object.values(endings).map(({ exitCode }) => exitCode), ...Object.values(signalCodes)]
+    for (const code of codes) assert.match(help, new RegExp(`\\b${code}  `))
   })
 
   it("shows the version with any of its flags", () => {

@@ -1,28 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { person, question, readAnswer } from "../../src/cli/Ask.ts"
+import { person, readAnswer } from "../../src/cli/Ask.ts"
 import type { LineReader, Read } from "../../src/cli/LineReader.ts"
-import type { Ask } from "../../src/permissions/Permissions.ts"
-
-const bash: Ask = {
-  toolUseId: "t1",
-  tool: "Bash",
-  input: { command: "npm test" },
-  summary: "Bash npm test",
-  readOnly: false,
-  reads: [],
-  writes: [],
-  executes: "npm test",
-  outside: [],
-  sensitive: [],
-}
-const write: Ask = { ...bash, tool: "Write", summary: "Write a.txt", executes: undefined, writes: ["/w/a.txt"] }
+import { bash, numbered, running, write } from "./asks.ts"
 
 const line = (text: string): Read => ({ _tag: "Line", text })
 
 const asking = (answers: ReadonlyArray<Read>) => {
   const left = [...answers]
   const prompts: Array<string> = []
+  const shown: Array<string> = []
   const calls = { interrupts: 0 }
   const reader: LineReader = {
     read: (prompt) =>
@@ -33,30 +20,33 @@ const asking = (answers: ReadonlyArray<Read>) => {
   }
   const { ask } = person({
     reader,
-    show: () => Effect.void,
+    show: (lines) => Effect.sync(() => void shown.push(...lines.map(({ text }) => text))),
+    columns: () => 80,
     alone: (effect) => effect,
     interrupt: Effect.sync(() => void calls.interrupts++),
   })
-  return { ask, prompts, calls }
+  return { ask, prompts, shown, calls }
 }
 
 describe("the question at the terminal", () => {
-  it("shows the whole command, without its escape sequences", () => {
-    const text = question({ ...bash, executes: "echo a\nrm -rf \u001b[8mhidden" })
-      .map((view) => view.text)
-      .join("\n")
-    assert.include(text, "echo a")
-    assert.include(text, "rm -rf hidden")
-    assert.notInclude(text, "\u001b")
-  })
+  it.effect("shows all of it at v, and asks again", () =>
+    Effect.gen(function* () {
+      const { ask, prompts, shown } = asking([line("v"), line("y")])
+      assert.isTrue((yield* ask(running(numbered(100).join("\n")))).allow)
+      assert.lengthOf(prompts, 2)
+      assert.include(prompts[0], "[v]iew all")
+      assert.include(shown, "      line 50")
+    }),
+  )
 
-  it("warns of what lies outside or changes how tools behave", () => {
-    const text = question({ ...write, outside: ["/etc/hosts"], sensitive: ["/w/.git/config"] })
-      .map((view) => view.text)
-      .join("\n")
-    assert.include(text, "outside the workspace: /etc/hosts")
-    assert.include(text, "changes how tools behave: /w/.git/config")
-  })
+  it.effect("offers no v where everything is shown", () =>
+    Effect.gen(function* () {
+      const { ask, prompts } = asking([line("v"), line("y")])
+      assert.isTrue((yield* ask(bash)).allow)
+      assert.notInclude(prompts[0], "[v]")
+      assert.lengthOf(prompts, 2)
+    }),
+  )
 
   it("takes nothing but a clear yes for a yes", () => {
     for (const yes of ["y", "Y", " yes "]) assert.strictEqual(readAnswer(yes), "yes")
@@ -78,7 +68,7 @@ describe("the question at the terminal", () => {
       assert.isTrue((yield* ask(bash)).allow)
       assert.isTrue((yield* ask(bash)).allow)
       assert.lengthOf(prompts, 1)
-      assert.isFalse((yield* ask({ ...bash, executes: "npm publish" })).allow)
+      assert.isFalse((yield* ask(running("npm publish"))).allow)
     }),
   )
 

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { explained, listed } from "../../src/cli/ConfigView.ts"
-import { Settings } from "../../src/settings/Settings.ts"
+import { explained, listed, waiting } from "../../src/cli/ConfigView.ts"
+import { explain } from "../../src/settings/Explain.ts"
+import { Settings, type Snapshot } from "../../src/settings/Settings.ts"
 
 const settings = Effect.provide(
   Effect.gen(function* () {
@@ -36,4 +37,48 @@ describe("troupe config", () => {
       assert.deepInclude(JSON.parse(listed(snapshot, true)).sources[0], { kind: "flags", settings: 2 })
     }),
   )
+
+  const held = (withheld: Snapshot["layers"][number]["withheld"], name = "/w/.claude/settings.json") =>
+    waiting({
+      layers: [{ source: { kind: "project", name }, value: {}, withheld, locate: () => undefined }],
+      reviews: [{ source: { kind: "project", name }, keys: ["hooks"], hash: "abc123" }],
+    })
+
+  it("shows what waits for trust as it is, whatever it contains", () => {
+    const text = held({ apiKeyHelper: "ls\u009d0; touch PWNED\u009c \u202e\u200b\u001b" }, "/w\u202e/settings.json")
+    assert.include(text, "/w\\u202e/settings.json wants:")
+    assert.include(text, "ls\\u009d0; touch PWNED\\u009c \\u202e\\u200b\\u001b")
+    assert.include(text, "contains invisible characters")
+    assert.notMatch(text, /[^\n\P{C}]/u)
+    assert.notInclude(held({ apiKeyHelper: "printf '\\u001b'\n" }), "invisible characters")
+  })
+
+  it("hides the secrets of what waits for trust, and says so", () => {
+    const server = { url: "https://x", headers: { Authorization: "Bearer hunter2" } }
+    const text = held({ mcpServers: { x: server } })
+    assert.notInclude(text, "hunter2")
+    assert.include(text, "https://x")
+    assert.include(text, "(14 characters, hidden)")
+    assert.match(text, /hidden.*covers them.*abc123/s)
+    assert.notInclude(held({ apiKeyHelper: "x" }), "hidden")
+  })
+
+  it("explains and lists without a character that cannot be seen", () => {
+    const evil = "a\u009d\u202e"
+    const layers = [
+      { source: { kind: "user", name: evil }, value: { model: evil }, withheld: {}, locate: () => undefined },
+    ] as const
+    const found = explain(layers, "model")
+    const snapshot = { layers, diagnostics: [], files: [evil] }
+    for (const text of [
+      explained([found], false, true),
+      explained([found], true, true),
+      listed(snapshot, false),
+      listed(snapshot, true),
+    ]) {
+      assert.notMatch(text, /[^\n\P{C}]/u)
+      assert.match(text, /\\(u00|x)9d/)
+    }
+    assert.strictEqual(JSON.parse(explained([found], true, true)).value, evil)
+  })
 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { Writable } from "node:stream"
-import { encode, printer, sink } from "../../src/cli/Output.ts"
+import { canvas, encode, printer, sink } from "../../src/cli/Output.ts"
 import * as SdkMessages from "../../src/cli/SdkMessages.ts"
 import * as Events from "./events.ts"
 
@@ -79,6 +79,12 @@ describe("the formats", () => {
   })
 })
 
+it("JSON shows a terminal nothing but text, and is the same value", () => {
+  const value = { text: "a\u009d0;x\u202e\u007f é 漢" }
+  assert.notMatch(encode(value), /[\u007f-\u009f\u202e]/)
+  assert.deepStrictEqual(JSON.parse(encode(value)), value)
+})
+
 describe("a sink", () => {
   it.effect("lets a slow reader slow the writer", () =>
     Effect.gen(function* () {
@@ -88,6 +94,40 @@ describe("a sink", () => {
       assert.isUndefined(fiber.pollUnsafe())
       waiting.forEach((done) => done())
       yield* Fiber.join(fiber)
+    }),
+  )
+
+  const collected = (isTTY: boolean) => {
+    const chunks: Array<string> = []
+    const stream = {
+      isTTY,
+      on: () => undefined,
+      write: (text: string, done: () => void) => {
+        chunks.push(text)
+        done()
+        return true
+      },
+    }
+    return { stream, text: () => chunks.join("") }
+  }
+  const evil = "a\u001b]52;c;cHduZWQ=\u0007b\u009b2J\u202ec\n"
+
+  it.effect("lets nobody's escape sequences reach a terminal", () =>
+    Effect.gen(function* () {
+      const terminal = collected(true)
+      yield* sink(terminal.stream).write(evil)
+      assert.strictEqual(terminal.text(), "abc\n")
+    }),
+  )
+
+  it.effect("keeps every byte for a pipe, and for whoever draws", () =>
+    Effect.gen(function* () {
+      const pipe = collected(false)
+      yield* sink(pipe.stream).write(evil)
+      assert.strictEqual(pipe.text(), evil)
+      const drawn = collected(true)
+      yield* canvas(drawn.stream).write(evil)
+      assert.strictEqual(drawn.text(), evil)
     }),
   )
 

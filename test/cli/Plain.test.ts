@@ -14,8 +14,9 @@ describe("text for a terminal", () => {
     ["one-letter sequences go", `a${ESC}7b${ESC}(0c`, "abc"],
     ["C1 forms go", "a\u009b31mb\u009d0;t\u009cc", "abc"],
     ["control characters go", "a\u0000\u0008\u0007b\u007f", "ab"],
-    ["reversed writing goes", "a\u202eb\u2066c", "abc"],
+    ["reversed writing goes", "a\u202eb\u2066c\u061c", "abc"],
     ["an unfinished sequence ends at the line", `a${ESC}[31\nb`, "a\nb"],
+    ["so does an unfinished string, and one that is about to end", `a${ESC}]0;x\nb\u009dy${ESC}\nc`, "a\nb\nc"],
     ["carriage returns are line ends", "10%\r20%\r\n", "10%\n20%\n"],
   ]
   for (const [name, text, expected] of table) it(name, () => assert.strictEqual(plain(text), expected))

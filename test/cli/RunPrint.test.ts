@@ -275,6 +275,34 @@ describe("stream-json input", () => {
     }),
   )
 
+  it.effect("leaves the agent alone while a turn runs, and hears at once when it ends", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.endless, talking, { input: user("one") })
+      yield* settle
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtMost(run.asked.status, 12)
+      assert.isUndefined(run.fiber.pollUnsafe())
+      yield* run.signal("SIGINT")
+      yield* settle
+      yield* TestClock.adjust("20 millis")
+      assert.strictEqual(yield* run.code, 130)
+    }),
+  )
+
+  it.effect("reads nothing more after a signal", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.endless, talking, {})
+      yield* run.type(user("one"))
+      yield* settle
+      yield* run.signal("SIGINT")
+      yield* settle
+      yield* run.type(user("two"))
+      yield* finish
+      assert.strictEqual(yield* run.code, 130)
+      assert.deepStrictEqual(run.log, ['prompt "one"', "interrupt"])
+    }),
+  )
+
   it.effect("names the line that cannot be read, after what runs has finished", () =>
     Effect.gen(function* () {
       const run = yield* start(Stage.says("done"), talking, { input: `${user("one")}nonsense\n` })

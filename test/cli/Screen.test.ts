@@ -94,8 +94,20 @@ describe("the screen", () => {
       { _tag: "Diagnosed", level: "error", message: evil },
       Events.ended({ terminal: { reason: "api_error", detail: evil } }),
     ])
-    assert.notInclude(text, ESC)
-    assert.notInclude(text, "pwned")
+    assert.notMatch(text, /[^\n\P{C}]/u)
+    assert.strictEqual(text.split("pwned").length - 1, 2, "only in the names of the calls, where nothing is left out")
+    assert.include(text, "● Bash echo \\x1b]0;pwned\\x07\\x1b[2Jtext")
+  })
+
+  it("cleans the lines between the events too", () => {
+    const { lines } = screen()
+    assert.strictEqual(lines([{ tone: "quiet", text: `model ${ESC}]0;pwned\u0007x` }]), "model x\n")
+  })
+
+  it("highlights what was escaped", () => {
+    const line = { tone: "normal", text: "ls \\x1b -l", marks: [{ from: 3, to: 7 }] } as const
+    assert.strictEqual(screen().lines([line]), "ls \\x1b -l\n")
+    assert.strictEqual(screen({ color: true }).lines([line]), `ls ${ESC}[7m\\x1b${ESC}[27m -l\n`)
   })
 
   it("uses no control codes where it cannot be redrawn", () => {

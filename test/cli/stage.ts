@@ -9,7 +9,7 @@ import type { Agent } from "../../src/agents/Agent.ts"
 import { parse } from "../../src/cli/Argv.ts"
 import type { SessionArgs } from "../../src/cli/SessionArgs.ts"
 import type { Opener } from "../../src/cli/OpenSession.ts"
-import { OutputError } from "../../src/cli/Output.ts"
+import { OutputError, type Sink } from "../../src/cli/Output.ts"
 import type { Signal, Stdio } from "../../src/cli/Stdio.ts"
 import type { Content } from "../../src/protocol/Content.ts"
 import type { Event } from "../../src/protocol/Event.ts"
@@ -38,6 +38,7 @@ export const make = Effect.fnUntraced(function* (play: Play) {
   const opened: Array<{ readonly how: string; readonly options: unknown }> = []
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
   const controls: { model: string; permissionMode: PermissionMode } = { model: "sonnet", permissionMode: "default" }
+  const asked = { status: 0 }
   let busy = 0
   let interrupted = yield* Deferred.make<void>()
 
@@ -78,7 +79,10 @@ export const make = Effect.fnUntraced(function* (play: Play) {
       }),
     setModel: (model) => Effect.sync(() => void (controls.model = model)),
     setPermissionMode: (mode) => Effect.sync(() => void (controls.permissionMode = mode)),
-    status: Effect.sync(() => ({ busy: busy > 0, queued: 0 })),
+    status: Effect.sync(() => {
+      asked.status++
+      return { busy: busy > 0, queued: 0 }
+    }),
     watch: Effect.gen(function* () {
       const queue = yield* Queue.unbounded<Event, Cause.Done>()
       watchers.add(queue)
@@ -98,7 +102,7 @@ export const make = Effect.fnUntraced(function* (play: Play) {
     fork: (id, options) => open(`fork ${id}`)(options),
     latest: () => Effect.succeed("latest-id"),
   }
-  return { agents, log, opened, controls }
+  return { agents, log, opened, controls, asked }
 })
 
 export const stdio = Effect.fnUntraced(function* (
@@ -113,15 +117,17 @@ export const stdio = Effect.fnUntraced(function* (
     yield* Queue.offer(input, options.input)
     yield* Queue.end(input)
   }
-  const shape: Stdio = {
-    out: {
-      write: (text) => {
-        if (out.length >= (options.closedAfter ?? Infinity)) {
-          return Effect.fail(new OutputError({ reason: "closed", detail: "EPIPE" }))
-        }
-        return Effect.sync(() => void out.push(text))
-      },
+  const written: Sink = {
+    write: (text) => {
+      if (out.length >= (options.closedAfter ?? Infinity)) {
+        return Effect.fail(new OutputError({ reason: "closed", detail: "EPIPE" }))
+      }
+      return Effect.sync(() => void out.push(text))
     },
+  }
+  const shape: Stdio = {
+    out: written,
+    screen: written,
     err: { write: (text) => Effect.sync(() => void err.push(text)) },
     input: Stream.fromQueue(input),
     inputIsTerminal: false,
