@@ -47,6 +47,8 @@ const fields = {
   toolSearch: Schema.Boolean,
   midConversationSystem: Schema.Boolean,
   minimumCacheTokens: Schema.Int,
+  /** False: cache breakpoints are not sent, for a server that refuses them. */
+  caching: Schema.optionalKey(Schema.Boolean),
   /** What a thinking block is good for: any model, the model that wrote it, or that model and that account. */
   thinkingBinding: Schema.Literals(["none", "model", "account"]),
 } as const
@@ -71,6 +73,7 @@ export const Override = Schema.Struct({
   toolSearch: Schema.optionalKey(fields.toolSearch),
   midConversationSystem: Schema.optionalKey(fields.midConversationSystem),
   minimumCacheTokens: Schema.optionalKey(fields.minimumCacheTokens),
+  caching: fields.caching,
   thinkingBinding: Schema.optionalKey(fields.thinkingBinding),
 })
 export type Override = typeof Override.Type

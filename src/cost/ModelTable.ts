@@ -46,12 +46,14 @@ export const make = (overrides: Overrides = {}, env: Env = () => undefined): Tab
   }
 
   const lookUp = (name: string): Omit<Resolved, "suggestion" | "known"> | undefined => {
-    const exact = names.get(name)
+    const plain = name.toLowerCase()
+    const exact = names.get(plain)
     if (exact) return { id: exact.id, spec: exact }
-    // A dated snapshot is priced like its model, and sent as it was asked for.
-    const undated = names.get(name.replace(/[-@]\d{8}$/, ""))
-    if (undated) return { id: name, spec: undated }
-    const short = names.get(`claude-${name.replaceAll(".", "-")}`)
+    // A dated snapshot, or a cloud's name for a model, is priced like it, and sent as it was asked for.
+    const bare = uncloud(plain)
+    const found = names.get(bare) ?? names.get(bare.replace(/[-@]\d{8}$/, ""))
+    if (found) return { id: name, spec: found }
+    const short = names.get(`claude-${plain.replaceAll(".", "-")}`)
     return short && { id: short.id, spec: short }
   }
 
@@ -64,13 +66,19 @@ export const make = (overrides: Overrides = {}, env: Env = () => undefined): Tab
     const plain = stripped(asked)
     const family = families.find((name) => name === plain.toLowerCase())
     const name = family === undefined ? plain : stripped(familyMember(family))
-    const found = lookUp(name.toLowerCase())
+    const found = lookUp(name)
     if (found) return { ...found, known: true }
     const suggestion = nearest(name.toLowerCase(), [...families, ...names.keys()])
     return { id: name, spec: unknown(name), known: false, ...(suggestion !== undefined && { suggestion }) }
   }
 
   return { models: Array.from(specs.values()), defaultModel: env("ANTHROPIC_MODEL") ?? "sonnet", resolve }
+}
+
+/** `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, or its ARN → `claude-sonnet-4-5-20250929`. */
+const uncloud = (name: string): string => {
+  const [, bare] = /^(?:arn:.*\/)?(?:[a-z-]+\.)?anthropic\.(claude-.+?)(?:-v\d+(?::\d+)?)?$/.exec(name) ?? []
+  return bare ?? name
 }
 
 /** `[1m]` once asked for the long window; today's models have it without asking. */

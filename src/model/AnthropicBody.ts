@@ -14,9 +14,10 @@ const breakpoint = { type: "ephemeral" } as const
 const most = 4
 
 export const encode = (request: ProviderRequest, stream: boolean): Uint8Array => {
-  const system = systemOf(request.system)
-  const systemMarks = system.filter((block) => block.cache_control !== undefined).length
-  const toolMark = request.tools.length > 0 && systemMarks < 2
+  const cached = request.caching !== false
+  const system = cached ? systemOf(request.system) : request.system.map(unmarked)
+  const systemMarks = system.filter((block) => "cache_control" in block).length
+  const toolMark = cached && request.tools.length > 0 && systemMarks < 2
   const head = {
     model: request.model,
     max_tokens: request.maxTokens,
@@ -28,9 +29,22 @@ export const encode = (request: ProviderRequest, stream: boolean): Uint8Array =>
     ...(request.stopSequences !== undefined && { stop_sequences: request.stopSequences }),
     ...(request.metadata !== undefined && { metadata: request.metadata }),
   }
-  const tools = request.tools.length > 0 ? `"tools":${toolsText(request.tools, toolMark)},` : ""
-  const start = utf8.encode(`${JSON.stringify(head).slice(0, -1)},${tools}"messages":[`)
-  return joined(start, messageBytes(request.messages, most - systemMarks - (toolMark ? 1 : 0)))
+  const tools = request.tools.length > 0 ? [toolsText(request.tools, toolMark).slice(1, -1)] : []
+  tools.push(...(request.serverTools ?? []).map((tool) => JSON.stringify(tool)))
+  const toolsPart = tools.length > 0 ? `"tools":[${tools.join(",")}],` : ""
+  const start = utf8.encode(`${JSON.stringify(head).slice(0, -1)},${toolsPart}"messages":[`)
+  return joined(start, messageBytes(request.messages, cached ? most - systemMarks - (toolMark ? 1 : 0) : 0))
+}
+
+/** The same as text, with further fields: what a cloud's client takes apart and puts together its own way. */
+export const text = (
+  request: ProviderRequest,
+  stream: boolean,
+  extra: Readonly<Record<string, string>> = {},
+): string => {
+  const body = new TextDecoder().decode(encode(request, stream))
+  const more = JSON.stringify(extra).slice(1, -1)
+  return more === "" ? body : `{${more},${body.slice(1)}`
 }
 
 const utf8 = new TextEncoder()
@@ -61,12 +75,15 @@ const systemOf = (blocks: ReadonlyArray<TextBlock>): ReadonlyArray<TextBlock> =>
   )
 }
 
+const unmarked = ({ type, text }: TextBlock): TextBlock => ({ type, text })
+
 const toolTexts = new WeakMap<ReadonlyArray<ToolSchema>, { readonly marked: boolean; readonly text: string }>()
 
 const toolsText = (tools: ReadonlyArray<ToolSchema>, marked: boolean): string => {
   const before = toolTexts.get(tools)
   if (before?.marked === marked) return before.text
-  const last = tools.length - 1
+  // A deferred tool is no part of what is cached.
+  const last = tools.findLastIndex((tool) => tool.defer_loading !== true)
   const text = JSON.stringify(
     tools.map((tool, index) => (marked && index === last ? { ...tool, cache_control: breakpoint } : tool)),
   )

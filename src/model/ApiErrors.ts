@@ -1,4 +1,5 @@
 /** Owns what the Messages API's refusals mean: its error types, statuses and wording made into reasons, with the fix named. */
+import * as CloudErrors from "./CloudErrors.ts"
 import { ProviderError } from "./Provider.ts"
 
 type Reason = ProviderError["reason"]
@@ -14,7 +15,11 @@ export interface Refusal {
   /** The service itself rather than a gateway: only there does a 429 without `retry-after` mean spent money. */
   readonly firstParty: boolean
   readonly url?: string | undefined
+  /** What to do about it with this service, where that is not what one does with Anthropic's own. */
+  readonly fixes?: Fixes | undefined
 }
+
+export type Fixes = { readonly [R in Reason]?: string }
 
 const byType: Readonly<Record<string, Reason>> = {
   authentication_error: "unauthenticated",
@@ -25,12 +30,14 @@ const byType: Readonly<Record<string, Reason>> = {
   overloaded_error: "overloaded",
   api_error: "server_error",
   timeout_error: "server_error",
+  ...CloudErrors.reasons,
 }
 
 const byStatus: Readonly<Record<number, Reason>> = {
   401: "unauthenticated",
   402: "billing",
   403: "forbidden",
+  407: "misconfigured",
   408: "server_error",
   409: "server_error",
   413: "request_too_large",
@@ -51,7 +58,7 @@ const retryable: ReadonlySet<Reason> = new Set<Reason>([
 
 export const fromRefusal = (refusal: Refusal): ProviderError => {
   const reason = reasonOf(refusal)
-  const fix = fixes[reason]?.(refusal)
+  const fix = refusal.fixes?.[reason] ?? fixes[reason]?.(refusal)
   return make(reason, fix === undefined ? said(refusal) : `${said(refusal)} ${fix}`, {
     status: refusal.status,
     retryAfterMs: refusal.retryAfterMs,
@@ -82,7 +89,9 @@ export const make = (
 
 const reasonOf = (refusal: Refusal): Reason => {
   const { status, type, message } = refusal
-  if (/prompt is too long|input length and `?max_tokens`? exceed/i.test(message)) return "prompt_too_long"
+  if (/prompt is too long|input is too long for|input length and `?max_tokens`? exceed/i.test(message))
+    return "prompt_too_long"
+  if (!refusal.firstParty && CloudErrors.isUnknownModel(message)) return "model_not_found"
   if (status === 404 || type === "not_found_error") return notFound(refusal)
   const reason = (type !== undefined && byType[type]) || (status !== undefined && byStatus[status]) || undefined
   if (reason === "rate_limited") {
@@ -119,7 +128,10 @@ const fixes: { readonly [R in Reason]?: (refusal: Refusal) => string } = {
   spend_cap: () =>
     "The account's spending limit is reached, so trying again does not help: raise it or wait for its reset.",
   not_found: ({ url }) => `Is ${url ?? "the address"} a Messages API? Check ANTHROPIC_BASE_URL.`,
-  misconfigured: ({ url }) => `${url ?? "The address"} redirects elsewhere: set ANTHROPIC_BASE_URL to where it leads.`,
+  misconfigured: ({ url, status }) =>
+    status === 407
+      ? "The proxy wants credentials: write http://user:password@host:port into HTTP_PROXY."
+      : `${url ?? "The address"} redirects elsewhere: set ANTHROPIC_BASE_URL to where it leads.`,
   request_too_large: () =>
     "The request is too large as a whole: remove images or documents, or compact the conversation.",
 }

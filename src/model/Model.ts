@@ -28,7 +28,7 @@ import * as Ledger from "./Ledger.ts"
 import * as Meter from "./Meter.ts"
 import * as Patience from "./Patience.ts"
 import * as Project from "./Project.ts"
-import { Provider, ProviderError, type ToolSchema } from "./Provider.ts"
+import { Provider, ProviderError, type ServerTool, type ToolSchema } from "./Provider.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
 
 /** What somebody wants from a model. */
@@ -42,6 +42,8 @@ export interface ModelRequest {
   readonly maxTokens: number
   readonly system: ReadonlyArray<TextBlock>
   readonly tools: ReadonlyArray<ToolSchema>
+  /** Run by the service, where it has them. */
+  readonly serverTools?: ReadonlyArray<ServerTool> | undefined
   readonly messages: ReadonlyArray<Message>
   /** Which model wrote a message, where that is known; by default the one asked for. Thinking of another is left out. */
   readonly authorOf?: ((message: Message) => string | undefined) | undefined
@@ -162,6 +164,8 @@ export class Model extends Context.Service<
   {
     /** Interrupting the consumer closes the connection; what was used until then is booked. */
     readonly stream: (request: ModelRequest) => Stream.Stream<ModelEvent, ModelError | BudgetExceeded>
+    /** Who runs the models: `anthropic`, `bedrock`, `scripted`, … */
+    readonly provider?: string
   }
 >()("troupe/model/Model") {
   static readonly layer: Layer.Layer<Model, never, Provider | ModelTable | CostGovernor | Files | Host> = Layer.effect(
@@ -237,8 +241,10 @@ export class Model extends Context.Service<
             model: asked.id,
             maxTokens: booking.maxTokens,
             ...prompt,
+            ...(request.serverTools !== undefined && { serverTools: request.serverTools }),
             ...(request.toolChoice !== undefined && { toolChoice: request.toolChoice }),
             ...(thinking !== undefined && { thinking }),
+            ...(!Project.caching(asked.spec, host.env) && { caching: false }),
             ...(outputConfig !== undefined && { outputConfig }),
           },
           spec: asked.spec,
@@ -315,7 +321,10 @@ export class Model extends Context.Service<
           }),
         )
 
-      return { stream: (request) => Stream.suspend(() => attempt(request, table.resolve(request.model), Ladder.first)) }
+      return {
+        stream: (request) => Stream.suspend(() => attempt(request, table.resolve(request.model), Ladder.first)),
+        provider: provider.name,
+      }
     }),
   )
 }

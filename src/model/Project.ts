@@ -6,6 +6,7 @@ import type { Effort, ModelSpec } from "../cost/ModelSpec.ts"
 import type { ContentBlock } from "../protocol/Content.ts"
 import { plainText, toBlocks } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
+import { isOn } from "./Access.ts"
 
 type Wish = Readonly<Record<string, unknown>>
 
@@ -87,6 +88,13 @@ export const thinking = (spec: ModelSpec, wish: Wish | undefined, maxTokens: num
     default:
       return wish
   }
+}
+
+/** Whether to send cache breakpoints: unless settings or the environment say no, for all models or for one family. */
+export const caching = (spec: ModelSpec, env: (name: string) => string | undefined): boolean => {
+  const family = /claude-([a-z]+)/.exec(spec.id)?.[1]?.toUpperCase()
+  const off = ["DISABLE_PROMPT_CACHING", `DISABLE_PROMPT_CACHING_${family}`]
+  return spec.caching !== false && !off.some((name) => isOn(env(name)))
 }
 
 const scale: ReadonlyArray<Effort> = ["low", "medium", "high", "xhigh", "max"]

@@ -17,6 +17,15 @@ export interface ToolSchema {
   readonly name: string
   readonly description: string
   readonly input_schema: Readonly<Record<string, unknown>>
+  /** The service keeps it from the model until a tool reference names it. */
+  readonly defer_loading?: boolean
+}
+
+/** A tool that the service runs itself, in the service's own spelling: `{ type: "web_search_20250305", name: "web_search" }`. */
+export interface ServerTool {
+  readonly type: string
+  readonly name: string
+  readonly [option: string]: unknown
 }
 
 /** One request, already resolved: a full model id, projected history, final token limit. */
@@ -27,10 +36,13 @@ export interface ProviderRequest {
   readonly maxTokens: number
   readonly system: ReadonlyArray<TextBlock>
   readonly tools: ReadonlyArray<ToolSchema>
+  readonly serverTools?: ReadonlyArray<ServerTool>
   readonly messages: ReadonlyArray<Message>
   readonly toolChoice?: "auto" | "none"
   readonly thinking?: Readonly<Record<string, unknown>>
   readonly outputConfig?: Readonly<Record<string, unknown>>
+  /** False: without cache breakpoints, for a service that does not take them. */
+  readonly caching?: boolean
   readonly stopSequences?: ReadonlyArray<string>
   readonly betas?: ReadonlyArray<string>
   readonly metadata?: Readonly<Record<string, unknown>>

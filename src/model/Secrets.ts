@@ -5,6 +5,8 @@ export interface Secrets {
   /** The text without them. Cut it afterwards: half a key is a secret too. */
   readonly redact: (text: string) => string
   readonly redactError: (error: ProviderError) => ProviderError
+  /** One that became known only now. */
+  readonly learn: (value: string) => void
 }
 
 /** Anything shorter is a word, and would be struck out of ordinary sentences. */
@@ -17,15 +19,35 @@ const isSecretValue = (value: string): boolean => value.length >= 20 && /[0-9]/.
 
 /** What the environment says that must not be repeated. */
 export const fromEnv = (env: (name: string) => string | undefined): Secrets => {
-  const url = env("ANTHROPIC_BASE_URL") ?? ""
-  const password = URL.canParse(url) ? new URL(url).password : ""
   return make([
-    env("ANTHROPIC_API_KEY") ?? "",
-    env("ANTHROPIC_AUTH_TOKEN") ?? "",
-    password,
+    ...named.map((name) => env(name) ?? ""),
+    ...addresses.flatMap((name) => [env(name), env(name.toLowerCase())]).map(passwordOf),
     ...headerSecrets(env("ANTHROPIC_CUSTOM_HEADERS") ?? ""),
   ])
 }
+
+const named = [
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_AUTH_TOKEN",
+  "CLAUDE_CODE_OAUTH_TOKEN",
+  "AWS_BEARER_TOKEN_BEDROCK",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+  "ANTHROPIC_FOUNDRY_API_KEY",
+  "ANTHROPIC_FOUNDRY_AUTH_TOKEN",
+  "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+]
+
+const addresses = [
+  "ANTHROPIC_BASE_URL",
+  "ANTHROPIC_BEDROCK_BASE_URL",
+  "ANTHROPIC_VERTEX_BASE_URL",
+  "ANTHROPIC_FOUNDRY_BASE_URL",
+  "HTTPS_PROXY",
+  "HTTP_PROXY",
+]
+
+const passwordOf = (url: string = ""): string => (URL.canParse(url) ? new URL(url).password : "")
 
 const headerSecrets = (lines: string): ReadonlyArray<string> =>
   lines.split(/\r?\n|\\n/).flatMap((line) => {
@@ -40,12 +62,15 @@ const headerSecrets = (lines: string): ReadonlyArray<string> =>
   })
 
 export const make = (values: ReadonlyArray<string>): Secrets => {
-  const spelled = values.flatMap((given) => {
+  let unique: ReadonlyArray<string> = []
+  const learn = (given: string): void => {
     const value = given.trim()
-    return value.length < shortest ? [] : [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]
-  })
-  // The longest first: one may be a part of another.
-  const unique = [...new Set(spelled)].toSorted((a, b) => b.length - a.length)
+    if (value.length < shortest) return
+    const spelled = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)]
+    // The longest first: one may be a part of another.
+    unique = [...new Set([...unique, ...spelled])].toSorted((a, b) => b.length - a.length)
+  }
+  for (const value of values) learn(value)
   const redact = (text: string): string => unique.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text)
   const redactError = (error: ProviderError): ProviderError => {
     const message = redact(error.message)
@@ -61,5 +86,5 @@ export const make = (values: ReadonlyArray<string>): Secrets => {
       ...(id !== undefined && { serviceRequestId: id }),
     })
   }
-  return { redact, redactError }
+  return { redact, redactError, learn }
 }

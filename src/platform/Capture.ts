@@ -1,7 +1,7 @@
 /** Owns output kept in bounded memory: the first and the last part of a stream of bytes, and how much lies between. */
 
-/** Cuts at a character, so that no half of one is shown: drops a torn sequence at the end, stray continuations at the start. */
-const trimEnd = (bytes: Uint8Array): Uint8Array => {
+/** Without the torn sequence at the end, so that no half of a character is shown. */
+export const wholeCharacters = (bytes: Uint8Array): Uint8Array => {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0
     if ((byte & 0xc0) === 0x80) continue
@@ -11,6 +11,7 @@ const trimEnd = (bytes: Uint8Array): Uint8Array => {
   return bytes
 }
 
+/** Without stray continuations at the start. */
 const trimStart = (bytes: Uint8Array): Uint8Array => {
   let skip = 0
   while (skip < 3 && skip < bytes.length && ((bytes[skip] ?? 0) & 0xc0) === 0x80) skip++
@@ -78,7 +79,7 @@ export class Capture {
     const decoder = new TextDecoder()
     if (!this.truncated) return decoder.decode(this.whole())
     this.compact()
-    const head = trimEnd(join(this.head))
+    const head = wholeCharacters(join(this.head))
     const tail = trimStart(join(this.tail))
     const omitted = this.total - head.length - tail.length
     return `${decoder.decode(head)}\n[... ${omitted} bytes omitted ...]\n${decoder.decode(tail)}`

@@ -12,6 +12,7 @@ const Reason = Schema.Literals([
   "TooLarge",
   "NoSpace",
   "Busy",
+  "Swapped",
   "Unknown",
 ])
 
@@ -36,6 +37,7 @@ const advice: Record<FileError["reason"], string> = {
   TooLarge: "it is larger than the limit; read a part of it",
   NoSpace: "the disk is full; free some space",
   Busy: "it is in use; close what holds it and try again",
+  Swapped: "a part of its path is a link or was moved after it was checked; look at the directory, then try again",
   Unknown: "the operating system refused",
 }
 

@@ -3,6 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { FileError, fromCause } from "./FileError.ts"
@@ -47,6 +48,16 @@ export interface FilesShape {
     data: Uint8Array | string,
     options?: { readonly mode?: number; readonly makeParents?: boolean },
   ) => Effect.Effect<void, FileError>
+  /**
+   * As `writeAtomic`, but never outside `root`, also when a directory on the way is swapped for a link in the meantime: `relative`
+   * names the place below the root with links already followed, and any link found on the way is refused as `Swapped`.
+   */
+  readonly writeInside: (
+    root: string,
+    relative: string,
+    data: Uint8Array | string,
+    options?: { readonly mode?: number; readonly makeParents?: boolean },
+  ) => Effect.Effect<void, FileError>
   /** Creates the file with mode 0600 and missing parents with 0700. */
   readonly openAppend: (path: string) => Effect.Effect<AppendFile, FileError, Scope.Scope>
   /** Held until the scope closes or the process dies, however it dies. */
@@ -73,6 +84,21 @@ export const toBytes = (data: Uint8Array | string): Uint8Array =>
 export const tooLarge = (path: string, size: number, limit: number): FileError =>
   new FileError({ path, operation: "read", reason: "TooLarge", detail: `${size} bytes, limit ${limit}` })
 
+/** The names of a relative path that cannot leave its root. */
+export const partsBelow = (root: string, relative: string): Result.Result<ReadonlyArray<string>, FileError> => {
+  const parts = relative.split("/")
+  return relative.includes("\0") || parts.some((part) => part === "" || part === "." || part === "..")
+    ? Result.fail(
+        new FileError({
+          path: `${root}/${relative}`,
+          operation: "write",
+          reason: "Swapped",
+          detail: `"${relative}" is no plain path below ${root}`,
+        }),
+      )
+    : Result.succeed(parts)
+}
+
 const memory = (disk: Disk): FilesShape => {
   const attempt = <A>(operation: string, path: string, run: () => A) =>
     Effect.try({ try: run, catch: (cause) => fromCause(operation, path, cause) })
@@ -97,6 +123,11 @@ const memory = (disk: Disk): FilesShape => {
       }),
     writeText: (path, file) => writeAtomic(path, Text.encode(file.text, file)),
     writeAtomic,
+    // Nobody swaps anything in memory between two instructions.
+    writeInside: (root, relative, data, options) =>
+      Effect.flatMap(Effect.fromResult(partsBelow(root, relative)), (parts) =>
+        writeAtomic([root.replace(/\/+$/, ""), ...parts].join("/"), data, options),
+      ),
     openAppend: Effect.fnUntraced(function* (path) {
       const clock = yield* Clock.Clock
       const file = yield* attempt("open", path, () => {

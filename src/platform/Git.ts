@@ -34,11 +34,21 @@ export interface Status {
   readonly truncated: boolean
 }
 
+/** What a repository brings along. */
+export interface OwnConfiguration {
+  /** The texts of its configuration files. */
+  readonly texts: ReadonlyArray<string>
+  /** It has more of it than these texts: submodules, a hook that looking runs, another repository that git may mean. */
+  readonly more: boolean
+}
+
 export interface GitShape {
   /** The directory that holds `.git`, from the files alone; `undefined` outside a repository. */
   readonly root: (cwd: string) => Effect.Effect<string | undefined>
   /** The branch, `HEAD` when detached; from the files alone. */
   readonly branch: (cwd: string) => Effect.Effect<string | undefined>
+  /** What could make git run programs when it only looks; from the files alone, `undefined` outside a repository. */
+  readonly own: (cwd: string) => Effect.Effect<OwnConfiguration | undefined>
   /** Runs git and returns what it said, whatever its exit code. */
   readonly run: (
     cwd: string,
@@ -185,6 +195,41 @@ const gitDirectory = Effect.fnUntraced(function* (root: string) {
   return link === undefined ? dot : path.resolve(root, link)
 })
 
+/** The mode of a submodule in the index. */
+const submodule = Uint8Array.of(0, 0, 0xe0, 0)
+
+export const findOwn = Effect.fnUntraced(function* (cwd: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const root = yield* findRoot(cwd)
+  if (root === undefined) return undefined
+  const directory = yield* gitDirectory(root)
+  const common = ((yield* orNothing(fs.readFileString(path.join(directory, "commondir")))) ?? ".").trim()
+  const shared = path.resolve(directory, common)
+  const isThere = (...parts: ReadonlyArray<string>) => Effect.orElseSucceed(fs.exists(path.join(...parts)), () => true)
+  const texts = yield* Effect.forEach([path.join(shared, "config"), path.join(directory, "config.worktree")], (file) =>
+    orNothing(fs.readFileString(file)),
+  )
+  const index = yield* orNothing(fs.readFile(path.join(directory, "index")))
+  let more =
+    texts[0] === undefined ||
+    (yield* isThere(shared, "modules")) ||
+    (yield* isThere(shared, "hooks", "post-index-change")) ||
+    (index !== undefined && holds(index, submodule))
+  // A directory that looks like a git directory is one, for git.
+  for (let at = path.resolve(cwd); !more && at !== path.dirname(root); at = path.dirname(at)) {
+    more = (yield* isThere(at, "HEAD")) && (yield* isThere(at, "objects"))
+  }
+  return { texts: texts.filter((text) => text !== undefined), more } satisfies OwnConfiguration
+})
+
+const holds = (bytes: Uint8Array, part: Uint8Array): boolean => {
+  for (let at = bytes.indexOf(part[2] ?? 0); at !== -1; at = bytes.indexOf(part[2] ?? 0, at + 1)) {
+    if (part.every((byte, i) => bytes[at - 2 + i] === byte)) return true
+  }
+  return false
+}
+
 export const findBranch = Effect.fnUntraced(function* (cwd: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
@@ -241,6 +286,7 @@ export class Git extends Context.Service<Git, GitShape>()("troupe/platform/Git")
       return {
         root: (cwd) => Effect.provideContext(findRoot(cwd), files),
         branch: (cwd) => Effect.provideContext(findBranch(cwd), files),
+        own: (cwd) => Effect.provideContext(findOwn(cwd), files),
         run,
         status,
       }

@@ -19,8 +19,12 @@ export interface Child {
   readonly drained: Deferred.Deferred<void>
   /** While a consumer makes us wait, silence is not the end of output. */
   held: boolean
-  /** Nothing was left of the group when the leader ended: from then on its number may belong to somebody else. */
+  /** Nothing was left of the group when somebody looked: from then on its number may belong to somebody else. */
   groupGone: boolean
+  /** Nothing at all was left of it. */
+  gone: boolean
+  /** What the leader leaves behind may go on printing. */
+  readonly keepsOutput: boolean
 }
 
 // Real processes live in real time: what waits for them runs by itself (`runCallback`), on the real clock, also when the
@@ -84,14 +88,23 @@ const drain = (child: Child): Effect.Effect<void> => {
   return Effect.andThen(
     Effect.raceFirst(closed, silent),
     Effect.sync(() => {
-      leader.stdout?.destroy()
-      leader.stderr?.destroy()
+      if (!child.keepsOutput) closeOutput(child)
     }),
   )
 }
 
+export const closeOutput = ({ leader }: Child): void => {
+  leader.stdout?.destroy()
+  leader.stderr?.destroy()
+}
+
 /** Not interruptible: between the system's start and our knowing about it nothing may be lost. */
-export const start = (command: Command, cookie: string, stdio: StdioOptions): Effect.Effect<Child, ProcessError> =>
+export const start = (
+  command: Command,
+  cookie: string,
+  stdio: StdioOptions,
+  options: { readonly keepsOutput?: boolean } = {},
+): Effect.Effect<Child, ProcessError> =>
   Effect.callback<Child, ProcessError>((resume) => {
     const fail = (cause: unknown) => resume(Effect.fail(refused(command, cause)))
     let leader: ChildProcess
@@ -118,6 +131,8 @@ export const start = (command: Command, cookie: string, stdio: StdioOptions): Ef
         drained: Deferred.makeUnsafe<void>(),
         held: false,
         groupGone: false,
+        gone: false,
+        keepsOutput: options.keepsOutput ?? false,
       }
       leader.once("exit", (code, signal) => {
         child.groupGone = !Tree.groupAlive(child.pid)
@@ -141,20 +156,27 @@ const untilGone = Effect.fnUntraced(function* (alive: () => boolean, forMillis: 
   }
 })
 
-/** TERM to all that the child started, KILL to what is left after the grace. Starts at once and runs by itself. */
-export const ladder = (
-  child: Pick<Child, "pid" | "cookie" | "groupGone">,
-  graceMillis: number,
-  ended: () => void,
-): Ladder => {
+/** Whom to kill: a group, and whatever else `find` finds. */
+export interface Prey {
+  readonly group?: number | undefined
+  readonly find: () => ReadonlyArray<Tree.Target>
+}
+
+/** Everything that a child started. */
+export const preyOf = (child: Child): Prey => {
+  const group = child.groupGone ? undefined : child.pid
+  return { group, find: () => Tree.members(group, child.cookie) }
+}
+
+/** TERM to all of it, KILL to what is left after the grace. Starts at once and runs by itself. */
+export const ladder = ({ group, find }: Prey, graceMillis: number, ended: () => void): Ladder => {
   const done = Deferred.makeUnsafe<void>()
   const hurry = Deferred.makeUnsafe<void>()
-  const group = child.groupGone ? undefined : child.pid
-  let targets = Tree.members(group, child.cookie)
+  let targets = find()
   const alive = () => Tree.anyAlive(group, targets)
   const kill = () => {
     // Looked up again: what was started during the grace must go too.
-    targets = [...targets, ...Tree.members(group, child.cookie)]
+    targets = [...targets, ...find()]
     Tree.signal(group, targets, "SIGKILL")
   }
   Tree.signal(group, targets, "SIGTERM")

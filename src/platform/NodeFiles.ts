@@ -9,6 +9,7 @@ import * as path from "node:path"
 import process from "node:process"
 import { codeOf, FileError, fromCause } from "./FileError.ts"
 import { type AppendFile, Files, type FilesShape, toBytes, tooLarge } from "./Files.ts"
+import * as NodeInside from "./NodeInside.ts"
 import * as NodeLock from "./NodeLock.ts"
 import * as Text from "./Text.ts"
 
@@ -187,6 +188,7 @@ export const layer: Layer.Layer<Files> = Layer.succeed(Files, {
   readText,
   writeText: (at, file) => writeAtomic(at, Text.encode(file.text, file)),
   writeAtomic,
+  writeInside: NodeInside.writeInside,
   openAppend,
   lock: (name) => NodeLock.lock(name),
   hash: (data) => createHash("sha256").update(data).digest("hex"),

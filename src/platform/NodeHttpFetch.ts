@@ -7,15 +7,11 @@ import * as Layer from "effect/Layer"
 import type * as Http from "node:http"
 import process from "node:process"
 import type { Readable } from "node:stream"
-import { type Fetch, HttpFetch } from "./HttpFetch.ts"
+import { type Fetch, HttpFetch, type Route } from "./HttpFetch.ts"
+import type { Client } from "./NodeRoute.ts"
 
 /** Statuses that have no body by definition; `Response` refuses one for them. */
 const bodiless = new Set([101, 204, 205, 304])
-
-interface Client {
-  readonly request: (url: URL, options: Http.RequestOptions) => Http.ClientRequest
-  readonly close: () => void
-}
 
 const open = (protocol: string): Client => {
   const http = protocol === "https:" ? process.getBuiltinModule("node:https") : process.getBuiltinModule("node:http")
@@ -28,11 +24,16 @@ const open = (protocol: string): Client => {
 
 export const make = (): { readonly fetch: Fetch; readonly close: () => void } => {
   const clients = new Map<string, Client>()
-  const clientFor = (protocol: string): Client => {
-    const before = clients.get(protocol)
+  const clientFor = async (protocol: string, route: Route | undefined): Promise<Client> => {
+    const needed = needs(route)
+    const name = needed === undefined ? protocol : `${protocol} ${JSON.stringify(needed)}`
+    const before = clients.get(name)
     if (before !== undefined) return before
-    const opened = open(protocol)
-    clients.set(protocol, opened)
+    const opened = needed === undefined ? open(protocol) : await (await import("./NodeRoute.ts")).open(protocol, needed)
+    // Two may have asked at the same time.
+    const other = clients.get(name)
+    if (other !== undefined) return (opened.close(), other)
+    clients.set(name, opened)
     return opened
   }
   return {
@@ -41,12 +42,20 @@ export const make = (): { readonly fetch: Fetch; readonly close: () => void } =>
       if (url.protocol !== "http:" && url.protocol !== "https:") {
         throw new TypeError(`Only http and https addresses can be fetched, not ${url.protocol}//…`)
       }
-      return exchange(clientFor(url.protocol), url, init)
+      const { route, ...rest } = init
+      return exchange(await clientFor(url.protocol, route), url, rest)
     },
     close: () => {
       for (const client of clients.values()) client.close()
     },
   }
+}
+
+/** Node itself trusts the authorities that its own environment names, and trusts no others: those of settings it never saw. */
+const needs = (route: Route | undefined): Route | undefined => {
+  if (route?.authorities === undefined || route.authorities !== process.env["NODE_EXTRA_CA_CERTS"]) return route
+  const { authorities: _, ...rest } = route
+  return Object.keys(rest).length === 0 ? undefined : rest
 }
 
 const exchange = async (client: Client, url: URL, init: RequestInit): Promise<Response> => {

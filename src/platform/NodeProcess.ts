@@ -7,14 +7,12 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import * as fs from "node:fs"
-import * as path from "node:path"
 import process from "node:process"
 import { Capture } from "./Capture.ts"
 import * as NodeChild from "./NodeChild.ts"
 import * as Tree from "./NodeProcessTree.ts"
+import { Spill } from "./NodeSpill.ts"
 import {
-  type Command,
   type Handle,
   type Output,
   Process,
@@ -25,6 +23,7 @@ import {
 } from "./Process.ts"
 
 const defaultGrace = Duration.seconds(2)
+const megabyte = 1024 * 1024
 
 /** Every child of one service: who lives, who is being killed. */
 class Nursery {
@@ -48,13 +47,30 @@ class Nursery {
   kill(child: NodeChild.Child, grace: Duration.Input | undefined): NodeChild.Ladder {
     const running = this.ladders.get(child.cookie)
     if (running !== undefined) return running
-    const made = NodeChild.ladder(child, Duration.toMillis(grace ?? defaultGrace), () => {
+    const made = NodeChild.ladder(NodeChild.preyOf(child), Duration.toMillis(grace ?? defaultGrace), () => {
       this.ladders.delete(child.cookie)
       this.live.delete(child.cookie)
+      // From now on its number may belong to somebody else, and a second kill must not meet them.
+      child.groupGone ||= !Tree.groupAlive(child.pid)
+      if (!child.keepsOutput) return
+      this.alive(child)
+      Effect.runCallback(Deferred.await(child.drained), { onExit: () => NodeChild.closeOutput(child) })
     })
     this.ladders.set(child.cookie, made)
     return made
   }
+
+  /** Something of it is alive; what is gone once stays gone. */
+  alive(child: NodeChild.Child): boolean {
+    if (child.gone) return false
+    const { group, find } = NodeChild.preyOf(child)
+    if (find().length > 0 || (group !== undefined && Tree.groupAlive(group))) return true
+    child.gone = true
+    this.forget(child)
+    return false
+  }
+
+  private readonly carriers = () => Tree.carriers(`${Tree.cookieName}=${this.id}.`)
 
   readonly settled = Effect.suspend(() =>
     Effect.forEach([...this.ladders.values()], (one) => Deferred.await(one.done), { discard: true }),
@@ -65,53 +81,16 @@ class Nursery {
     if (this.count === 0) return
     for (const child of this.live.values()) if (!child.groupGone) Tree.signal(child.pid, [], "SIGKILL")
     for (const one of this.ladders.values()) one.killNow()
-    for (const one of Tree.carriers(`${this.id}.`)) Tree.signalOne(one.pid, "SIGKILL")
+    for (const one of this.carriers()) Tree.signalOne(one.pid, "SIGKILL")
   }
 
   /** Orderly: everything gets its TERM, also what left its group and outlived its leader. */
   readonly close = Effect.suspend(() => {
     if (this.count === 0) return Effect.void
     for (const child of this.live.values()) this.kill(child, "200 millis")
-    const rest = NodeChild.ladder({ pid: 0, cookie: `${this.id}.`, groupGone: true }, 200, () => {})
+    const rest = NodeChild.ladder({ find: this.carriers }, 200, () => {})
     return Effect.andThen(this.settled, Deferred.await(rest.done))
   })
-}
-
-/** Where output goes once memory is full: the whole of it, up to a limit, written as it comes. */
-class Spill {
-  private readonly path: string
-  private readonly limit: number
-  private fd: number | undefined
-  private written = 0
-  opened = false
-
-  constructor(path: string, limit: number) {
-    this.path = path
-    this.limit = limit
-  }
-
-  write(bytes: Uint8Array): void {
-    try {
-      if (!this.opened) {
-        fs.mkdirSync(path.dirname(this.path), { recursive: true, mode: 0o700 })
-        const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = fs.constants
-        this.fd = fs.openSync(this.path, O_CREAT | O_NOFOLLOW | O_TRUNC | O_WRONLY, 0o600)
-        this.opened = true
-      }
-      if (this.fd === undefined) return
-      const part = bytes.subarray(0, this.limit - this.written)
-      for (let done = 0; done < part.length;) done += fs.writeSync(this.fd, part, done)
-      this.written += part.length
-    } catch {
-      // A full disk must not end the command; memory still has its first and last part.
-      this.close()
-    }
-  }
-
-  close(): void {
-    if (this.fd !== undefined) fs.closeSync(this.fd)
-    this.fd = undefined
-  }
 }
 
 const collect = (child: NodeChild.Child, options: RunOptions) => {
@@ -119,7 +98,7 @@ const collect = (child: NodeChild.Child, options: RunOptions) => {
   const stderr = new Capture(options.maxOutputBytes)
   const combined = new Capture(options.maxOutputBytes)
   const spill =
-    options.spillTo === undefined ? undefined : new Spill(options.spillTo, options.maxSpillBytes ?? 256 * 1024 * 1024)
+    options.spillTo === undefined ? undefined : new Spill(options.spillTo, options.maxSpillBytes ?? 256 * megabyte)
   const listen = (from: Output["from"], capture: Capture) => {
     const decoder = new TextDecoder()
     child.leader[from]?.on("data", (bytes: Uint8Array) => {
@@ -142,7 +121,8 @@ const collect = (child: NodeChild.Child, options: RunOptions) => {
       combined: combined.text(),
       truncated: combined.truncated,
       totalBytes: combined.total,
-      ...(spill?.opened ? { spilledTo: options.spillTo ?? "" } : {}),
+      ...(spill?.opened && { spilledTo: options.spillTo ?? "" }),
+      ...(spill?.problem !== undefined && { spillProblem: spill.problem }),
     }),
   }
 }
@@ -178,12 +158,17 @@ const run = (nursery: Nursery, options: RunOptions): Effect.Effect<RunResult, Pr
   )
 
 /** Delivers output to a bounded queue; when it is full the child waits, not our memory. */
-const pipeOutput = (child: NodeChild.Child, queue: Queue.Queue<Output, Cause.Done>): void => {
+const pipeOutput = (
+  child: NodeChild.Child,
+  queue: Queue.Queue<Output, Cause.Done>,
+  onOutput: SpawnOptions["onOutput"],
+): void => {
   const { stderr, stdout } = child.leader
   const listen = (from: Output["from"]) => {
     const decoder = new TextDecoder()
     child.leader[from]?.on("data", (bytes: Uint8Array) => {
       const output = { from, text: decoder.decode(bytes, { stream: true }) }
+      onOutput?.(output)
       if (Queue.offerUnsafe(queue, output)) return
       child.held = true
       stdout?.pause()
@@ -202,16 +187,32 @@ const pipeOutput = (child: NodeChild.Child, queue: Queue.Queue<Output, Cause.Don
   Effect.runCallback(Deferred.await(child.drained), { onExit: () => Queue.endUnsafe(queue) })
 }
 
-const openLog = (file: string, command: Command) =>
+/** Delivers output to a file, until nobody holds it any more. */
+const logOutput = (child: NodeChild.Child, log: Spill, onOutput: SpawnOptions["onOutput"]): void => {
+  const listen = (from: Output["from"]) => {
+    const decoder = new TextDecoder()
+    child.leader[from]?.on("data", (bytes: Uint8Array) => {
+      log.write(bytes)
+      onOutput?.({ from, text: decoder.decode(bytes, { stream: true }) })
+    })
+  }
+  listen("stdout")
+  listen("stderr")
+  child.leader.once("close", () => log.close())
+}
+
+const openLog = (file: string, options: SpawnOptions) =>
   Effect.try({
     try: () => {
-      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-      return fs.openSync(file, "a", 0o600)
+      const limit = options.maxLogBytes ?? 64 * megabyte
+      const log = new Spill(file, limit, `\n[The output is longer than ${limit} bytes; the rest of it was not kept.]\n`)
+      log.open()
+      return log
     },
     catch: (cause) =>
       new ProcessError({
-        command: command.command,
-        cwd: command.cwd,
+        command: options.command,
+        cwd: options.cwd,
         reason: "Unknown",
         detail: `cannot open its log ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
       }),
@@ -219,21 +220,27 @@ const openLog = (file: string, command: Command) =>
 
 const launch = Effect.fnUntraced(function* (nursery: Nursery, options: SpawnOptions) {
   const stdin = options.stdin === "pipe" ? "pipe" : "ignore"
-  if (options.logTo === undefined) return yield* NodeChild.start(options, nursery.cookie(), [stdin, "pipe", "pipe"])
-  const log = yield* openLog(options.logTo, options)
-  return yield* Effect.ensuring(
-    NodeChild.start(options, nursery.cookie(), [stdin, log, log]),
-    Effect.sync(() => fs.closeSync(log)),
-  )
+  const log = options.logTo === undefined ? undefined : yield* openLog(options.logTo, options)
+  const started = NodeChild.start(options, nursery.cookie(), [stdin, "pipe", "pipe"], {
+    keepsOutput: log !== undefined,
+  })
+  const child = yield* Effect.tapError(started, () => Effect.sync(() => log?.close()))
+  nursery.add(child)
+  const queue = yield* Queue.make<Output, Cause.Done>({ capacity: 64 })
+  if (log === undefined) pipeOutput(child, queue, options.onOutput)
+  else {
+    logOutput(child, log, options.onOutput)
+    Queue.endUnsafe(queue)
+  }
+  return { child, queue, log }
 })
 
 const spawn = Effect.fnUntraced(function* (nursery: Nursery, options: SpawnOptions) {
-  const child = yield* Effect.acquireRelease(
-    Effect.tap(launch(nursery, options), (child) => Effect.sync(() => nursery.add(child))),
-    (child) => Effect.sync(() => nursery.kill(child, options.killGrace)),
+  const { child, queue, log } = yield* Effect.acquireRelease(launch(nursery, options), ({ child }) =>
+    Effect.sync(() => {
+      if (!child.gone) nursery.kill(child, options.killGrace)
+    }),
   )
-  const queue = yield* Queue.make<Output, Cause.Done>({ capacity: 64 })
-  pipeOutput(child, queue)
   const { stdin } = child.leader
   const closed = new ProcessError({
     command: options.command,
@@ -245,6 +252,9 @@ const spawn = Effect.fnUntraced(function* (nursery: Nursery, options: SpawnOptio
     pid: child.pid,
     output: Stream.fromQueue(queue),
     exit: Deferred.await(child.exit),
+    drained: Deferred.await(child.drained),
+    log: () => log?.state() ?? { totalBytes: 0, writtenBytes: 0 },
+    alive: Effect.sync(() => nursery.alive(child)),
     write: (data) =>
       Effect.callback((resume) => {
         if (stdin === null || !stdin.writable) return resume(Effect.fail(closed))
@@ -254,7 +264,9 @@ const spawn = Effect.fnUntraced(function* (nursery: Nursery, options: SpawnOptio
       stdin?.end()
     }),
     signal: (name) => Effect.sync(() => Tree.signal(child.groupGone ? undefined : child.pid, [], name)),
-    kill: Effect.suspend(() => Deferred.await(nursery.kill(child, options.killGrace).done)),
+    kill: Effect.suspend(() =>
+      child.gone ? Effect.void : Deferred.await(nursery.kill(child, options.killGrace).done),
+    ),
   }
   return handle
 })
@@ -274,6 +286,12 @@ export const layer: Layer.Layer<Process> = Layer.effect(
     return {
       run: (options) => run(nursery, options),
       spawn: (options) => spawn(nursery, options),
+      endStrays: (name, value) =>
+        Effect.suspend(() => {
+          const find = () => Tree.carriers(`${name}=${value}\0`)
+          if (find().length === 0) return Effect.succeed(false)
+          return Effect.as(Deferred.await(NodeChild.ladder({ find }, 500, () => {}).done), true)
+        }),
       settled: nursery.settled,
     }
   }),

@@ -44,9 +44,11 @@ const list = (): Array<Entry> => {
   return entries
 }
 
-const carries = (pid: number, cookie: string): boolean => {
+/** One of its variables begins like this: `NAME=value`. */
+const carries = (pid: number, beginning: string): boolean => {
   try {
-    return fs.readFileSync(`/proc/${pid}/environ`, "latin1").includes(`${cookieName}=${cookie}`)
+    const environ = fs.readFileSync(`/proc/${pid}/environ`, "latin1")
+    return environ.startsWith(beginning) || environ.includes(`\0${beginning}`)
   } catch {
     return false
   }
@@ -67,8 +69,9 @@ export const members = (group: number | undefined, cookie: string): Array<Target
   if (!linux) return []
   const entries = list()
   const found = new Map<number, Entry>()
+  const mark = `${cookieName}=${cookie}`
   for (const one of entries) {
-    if (one.pid !== process.pid && (one.group === group || carries(one.pid, cookie))) found.set(one.pid, one)
+    if (one.pid !== process.pid && (one.group === group || carries(one.pid, mark))) found.set(one.pid, one)
   }
   for (let grew = true; grew;) {
     grew = false
@@ -82,9 +85,9 @@ export const members = (group: number | undefined, cookie: string): Array<Target
   return [...found.values()]
 }
 
-/** Everything that carries a cookie with this prefix: the last sweep when the service closes. */
-export const carriers = (cookie: string): Array<Target> =>
-  linux ? list().filter((one) => one.pid !== process.pid && carries(one.pid, cookie)) : []
+/** Everything that has a variable of which this is the beginning (`NAME=value`). */
+export const carriers = (beginning: string): Array<Target> =>
+  linux ? list().filter((one) => one.pid !== process.pid && carries(one.pid, beginning)) : []
 
 const isStill = (target: Target): boolean => {
   const now = entry(target.pid)

@@ -72,6 +72,8 @@ export interface RunResult {
   readonly truncated: boolean
   readonly totalBytes: number
   readonly spilledTo?: string
+  /** Why that file has only the beginning: its limit, a full disk. */
+  readonly spillProblem?: string
   readonly timedOut: boolean
   readonly pid: number
   /** The command left background children behind, and they were ended. */
@@ -86,8 +88,23 @@ export interface ExitStatus {
 export interface SpawnOptions extends Command {
   /** `pipe` to use `write`; default is an empty stdin. */
   readonly stdin?: "pipe" | "empty"
-  /** Output goes straight to this file (mode 0600) and `output` stays empty: for work that outlives our attention. */
+  /**
+   * Output goes to this file (mode 0600) as it comes, and `output` stays empty: for work that outlives our attention. What the
+   * leader leaves behind goes on writing to it.
+   */
   readonly logTo?: string
+  /** The file stops growing here, and says so; default 64 MiB. */
+  readonly maxLogBytes?: number
+  /** Called synchronously as output arrives; it must be cheap and must not throw. */
+  readonly onOutput?: (output: Output) => void
+}
+
+/** What became of output that goes to a file. */
+export interface LogState {
+  readonly totalBytes: number
+  readonly writtenBytes: number
+  /** Why nothing more is written: the limit, a full disk. */
+  readonly problem?: string
 }
 
 /** A child that belongs to a scope: closing the scope ends the whole group. */
@@ -97,6 +114,11 @@ export interface Handle {
   readonly output: Stream.Stream<Output>
   /** Once the leader ended; does not wait for background children that hold its output. */
   readonly exit: Effect.Effect<ExitStatus>
+  /** The leader ended, and what it had printed has arrived. */
+  readonly drained: Effect.Effect<void>
+  readonly log: () => LogState
+  /** Something of it is alive: the leader, or what it started and left behind. Looks at every process of the machine. */
+  readonly alive: Effect.Effect<boolean>
   readonly write: (data: string | Uint8Array) => Effect.Effect<void, ProcessError>
   readonly closeStdin: Effect.Effect<void>
   /** One signal to the whole group. */
@@ -120,6 +142,11 @@ export interface ProcessShape {
   /** Runs to the end. Interrupting it kills the group without making the interrupter wait. */
   readonly run: (options: RunOptions) => Effect.Effect<RunResult, ProcessError>
   readonly spawn: (options: SpawnOptions) => Effect.Effect<Handle, ProcessError, Scope.Scope>
+  /**
+   * Ends everything whose environment has this variable: what an earlier process of ours left running when it was killed.
+   * Answers whether there was any.
+   */
+  readonly endStrays: (name: string, value: string) => Effect.Effect<boolean>
   /** Waits until every kill under way has ended; for orderly shutdown. */
   readonly settled: Effect.Effect<void>
 }
@@ -163,6 +190,7 @@ export class Process extends Context.Service<Process, ProcessShape>()("troupe/pl
             detail: "scripted processes answer run only",
           }),
         ),
+      endStrays: () => Effect.succeed(false),
       settled: Effect.void,
     })
 }

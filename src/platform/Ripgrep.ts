@@ -36,7 +36,11 @@ export class Ripgrep extends Context.Service<
   Ripgrep,
   {
     /** Finding nothing is a result, not an error. */
-    readonly run: (args: ReadonlyArray<string>, cwd: string) => Effect.Effect<Found, RipgrepError>
+    readonly run: (
+      args: ReadonlyArray<string>,
+      cwd: string,
+      options?: { readonly stdin?: string },
+    ) => Effect.Effect<Found, RipgrepError>
   }
 >()("troupe/platform/Ripgrep") {
   /** The program at a path, or by name on PATH; a function is asked at each search. */
@@ -59,10 +63,18 @@ const make = (
   processes: Process["Service"],
   env: Readonly<Record<string, string>>,
 ): Ripgrep["Service"] => ({
-  run: Effect.fnUntraced(function* (args, cwd) {
+  run: Effect.fnUntraced(function* (args, cwd, { stdin } = {}) {
     const result = yield* processes
-      // The user's own ripgreprc would change what the model is told the tool does.
-      .run({ command: program(), args: ["--no-config", "--color=never", ...args], cwd, env, maxOutputBytes, timeout })
+      .run({
+        command: program(),
+        // The user's own ripgreprc would change what the model is told the tool does.
+        args: ["--no-config", "--color=never", ...args],
+        cwd,
+        env,
+        maxOutputBytes,
+        timeout,
+        ...(stdin !== undefined && { stdin }),
+      })
       .pipe(Effect.mapError((error: ProcessError) => fail("NotStarted", error.message)))
     if (result.timedOut) return yield* fail("TimedOut", "")
     const complaints = result.stderr.split("\n").filter((line) => line !== "")

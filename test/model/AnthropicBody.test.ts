@@ -32,6 +32,14 @@ const marks = (blocks: ReadonlyArray<{ readonly cache_control?: object }>) =>
   blocks.map((block) => (block.cache_control === undefined ? "." : "x")).join("")
 
 describe("AnthropicBody", () => {
+  it("puts the tools that the service runs behind our own", () => {
+    const search = { type: "web_search_20250305", name: "web_search", max_uses: 8 }
+    const names = (request: ProviderRequest) => sent(request).tools.map((one) => ("name" in one ? one.name : ""))
+    assert.deepStrictEqual(names({ ...base, serverTools: [search] }), ["Read", "Write", "web_search"])
+    assert.deepStrictEqual<unknown>(sent({ ...base, tools: [], serverTools: [search] }).tools, [search])
+    assert.isUndefined(sent({ ...base, tools: [] }).tools)
+  })
+
   it("puts breakpoints at the ends of tools, system and messages", () => {
     const body = sent(base)
     assert.deepInclude(body, { model: "claude-opus-5-5", max_tokens: 100, stream: true })
@@ -101,5 +109,19 @@ describe("Ledger", () => {
     assert.notStrictEqual(longer[2], first[2])
     assert.notStrictEqual(ledger({ ...base, messages: [two, one] })[2], longer[2])
     assert.notStrictEqual(ledger({ ...base, tools: [tool("Read")], messages: [one] })[0], first[0])
+  })
+
+  it("marks nothing for a service that takes no breakpoints", () => {
+    const marked: ProviderRequest = {
+      ...base,
+      system: [{ type: "text", text: "A", cache_control: { type: "ephemeral" } }],
+    }
+    assert.include(text(marked), "cache_control")
+    assert.notInclude(text({ ...marked, caching: false }), "cache_control")
+  })
+
+  it("is the same as text, with further fields in front", () => {
+    assert.strictEqual(Body.text(base, true), text(base))
+    assert.deepStrictEqual(JSON.parse(Body.text(base, true, { v: "1" })), { ...sent(base), v: "1" })
   })
 })

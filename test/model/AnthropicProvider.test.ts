@@ -4,7 +4,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import * as Body from "../../src/model/AnthropicBody.ts"
 import * as AnthropicProvider from "../../src/model/AnthropicProvider.ts"
 import { Provider, type ProviderRequest } from "../../src/model/Provider.ts"
@@ -12,42 +11,7 @@ import { Host } from "../../src/platform/Host.ts"
 import * as NodeHttpFetch from "../../src/platform/NodeHttpFetch.ts"
 import type { StreamEvent } from "../../src/protocol/StreamEvent.ts"
 import * as Fake from "./ScriptedProvider.ts"
-
-interface Seen {
-  readonly url: string
-  readonly headers: IncomingMessage["headers"]
-  readonly body: string
-}
-
-type Handler = (response: ServerResponse, request: IncomingMessage) => void
-
-/** A server that answers each request with the next handler, and remembers what it was asked. */
-const serve = (...handlers: ReadonlyArray<Handler>) =>
-  Effect.acquireRelease(
-    Effect.callback<{ url: string; seen: Array<Seen>; sockets: Set<unknown>; close: () => void }>((resume) => {
-      const seen: Array<Seen> = []
-      const sockets = new Set<unknown>()
-      const server = createServer((request, response) => {
-        const chunks: Array<Buffer> = []
-        request.on("data", (chunk: Buffer) => chunks.push(chunk))
-        request.on("end", () => {
-          seen.push({ url: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks).toString() })
-          handlers[Math.min(seen.length, handlers.length) - 1]?.(response, request)
-        })
-      })
-      server.on("connection", (socket) => sockets.add(socket))
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const port = typeof address === "object" && address !== null ? address.port : 0
-        const close = () => {
-          server.closeAllConnections()
-          server.close()
-        }
-        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, seen, sockets, close }))
-      })
-    }),
-    (server) => Effect.sync(server.close),
-  )
+import { answers, type Handler, serve, sse, streams } from "./StubServer.ts"
 
 const layer = (env: Record<string, string>) =>
   Layer.provide(AnthropicProvider.layer, [Host.layerTest({ env }), NodeHttpFetch.layer])
@@ -64,24 +28,14 @@ const request: ProviderRequest = {
   messages: [{ role: "user", content: "Hello" }],
 }
 
-const sse = (events: ReadonlyArray<StreamEvent>) =>
-  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("")
-
 const reply = [Fake.start(), { type: "ping" } as const, ...Fake.textBlock(0, "Grüße 🙂 你好"), ...Fake.end()]
 
-const streams =
-  (body: string, ...rest: ReadonlyArray<string>): Handler =>
-  (response) => {
-    response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" })
-    response.end([body, ...rest].join(""))
-  }
-
-const refuses =
-  (status: number, error: { type: string; message: string } | string, headers: Record<string, string> = {}): Handler =>
-  (response) => {
-    response.writeHead(status, { "content-type": "application/json", ...headers })
-    response.end(typeof error === "string" ? error : JSON.stringify({ type: "error", error, request_id: "req_s" }))
-  }
+const refuses = (
+  status: number,
+  error: { type: string; message: string } | string,
+  headers: Record<string, string> = {},
+): Handler =>
+  answers(status, typeof error === "string" ? error : { type: "error", error, request_id: "req_s" }, headers)
 
 const events = Effect.flatMap(Provider, (provider) =>
   Effect.map(Stream.runCollect(provider.stream(request)), (all) => Array.from(all)),

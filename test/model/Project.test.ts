@@ -66,4 +66,16 @@ describe("Project", () => {
     assert.deepStrictEqual(Project.outputConfig(old, { effort: "max", format: 1 }), { effort: "high", format: 1 })
     assert.strictEqual(Project.outputConfig(resolve("claude-haiku-4-5").spec, { effort: "low" }), undefined)
   })
+
+  it("sends no cache breakpoints where the environment or the settings say so", () => {
+    const env =
+      (...on: ReadonlyArray<string>) =>
+      (name: string) =>
+        on.includes(name) ? "1" : undefined
+    assert.isTrue(Project.caching(opus, env()))
+    assert.isFalse(Project.caching(opus, env("DISABLE_PROMPT_CACHING")))
+    assert.isFalse(Project.caching(opus, env("DISABLE_PROMPT_CACHING_OPUS")))
+    assert.isTrue(Project.caching(opus, env("DISABLE_PROMPT_CACHING_HAIKU")))
+    assert.isFalse(Project.caching({ ...opus, caching: false }, env()))
+  })
 })

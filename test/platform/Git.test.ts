@@ -150,3 +150,42 @@ describe("Git", () => {
     assert.deepStrictEqual(paths, ["e f.txt", "both.txt"])
   })
 })
+
+describe("what a repository brings along", () => {
+  const own = (root: string) => Effect.flatMap(Git, (service) => service.own(root))
+
+  it.live("is its configuration, wherever in it one asks, and nothing more in a plain one", () =>
+    Effect.gen(function* () {
+      const root = repository("brings-plain")
+      const found = yield* own(path.join(root, "src"))
+      assert.isFalse(found?.more)
+      assert.lengthOf(found?.texts ?? [], 1)
+      assert.include(found?.texts[0], "[core]")
+      const tree = path.join(temp, "brings-worktree")
+      git(root, "worktree", "add", "-q", "-b", "other", tree)
+      assert.deepStrictEqual(yield* own(tree), found)
+      assert.isUndefined(yield* own(os.tmpdir()))
+    }).pipe(Effect.provide(layer)),
+  )
+
+  it.live("is more with a submodule, a hook that looking runs, or a git directory in the way", () =>
+    Effect.gen(function* () {
+      const hooked = repository("brings-hook")
+      fs.writeFileSync(path.join(hooked, ".git", "hooks", "post-index-change"), "#!/bin/sh\n")
+      const nested = repository("brings-submodule")
+      const inner = path.join(nested, "inner")
+      fs.mkdirSync(inner)
+      git(inner, "init", "-q")
+      fs.writeFileSync(path.join(inner, "x"), "x")
+      git(inner, "add", ".")
+      git(inner, "commit", "-q", "-m", "inner")
+      git(nested, "add", "inner")
+      const disguised = repository("brings-bare")
+      git(path.join(disguised, "src"), "init", "-q", "--bare", "evil")
+      for (const root of [hooked, nested, path.join(disguised, "src", "evil")]) {
+        assert.isTrue((yield* own(root))?.more, root)
+      }
+      assert.isFalse((yield* own(disguised))?.more)
+    }).pipe(Effect.provide(layer)),
+  )
+})

@@ -277,14 +277,62 @@ describe("Process.spawn", () => {
     }).pipe(Effect.provide(layer)),
   )
 
-  it.live("writes to a log file directly when asked", () =>
+  it.live("writes to a log file when asked, as far as it may grow", () =>
     Effect.gen(function* () {
       const process = yield* Process
       const logTo = path.join(temp, "logs/one.log")
       const { stdin: _, ...options } = bash("echo out; echo err >&2")
-      const child = yield* process.spawn({ ...options, logTo })
-      yield* child.exit
+      const seen: Array<string> = []
+      const child = yield* process.spawn({ ...options, logTo, onOutput: ({ from }) => seen.push(from) })
+      yield* child.drained
       assert.strictEqual(fs.readFileSync(logTo, "utf8"), "out\nerr\n")
+      assert.deepStrictEqual(child.log(), { totalBytes: 8, writtenBytes: 8 })
+      assert.sameMembers(seen, ["stdout", "stderr"])
+      assert.isFalse(yield* child.alive)
+
+      const { stdin: __, ...long } = bash("seq 1 1000")
+      const cut = yield* process.spawn({ ...long, logTo, maxLogBytes: 20 })
+      yield* cut.drained
+      assert.match(fs.readFileSync(logTo, "utf8"), /^1\n2\n[\s\S]{16}\n\[The output is longer than 20 bytes/)
+      assert.deepInclude(cut.log(), { totalBytes: 3893, writtenBytes: 20, problem: "it is longer than 20 bytes" })
+    }).pipe(Effect.scoped, Effect.provide(layer)),
+  )
+
+  it.live("does not start a command whose log cannot be opened", () =>
+    Effect.gen(function* () {
+      const process = yield* Process
+      const { stdin: _, ...options } = bash(`touch ${temp}/never`)
+      const error = yield* Effect.flip(process.spawn({ ...options, logTo: temp }))
+      assert.match(error.message, /cannot open its log/)
+      assert.isFalse(fs.existsSync(path.join(temp, "never")))
+    }).pipe(Effect.scoped, Effect.provide(layer)),
+  )
+
+  it.live("knows what a leader left behind, and ends it with the scope or by a variable it carries", () =>
+    Effect.gen(function* () {
+      const process = yield* Process
+      const mark = marker()
+      const { stdin: _, ...options } = bash(`setsid sleep ${mark} & sleep 0.1`)
+      const launch = process.spawn({
+        ...options,
+        env: { ...options.env, MARK: mark },
+        logTo: path.join(temp, "left.log"),
+      })
+      const scope = yield* Scope.make()
+      const child = yield* Scope.provide(launch, scope)
+      yield* child.drained
+      assert.isTrue(yield* child.alive)
+      yield* Scope.close(scope, Exit.void)
+      yield* process.settled
+      assert.deepStrictEqual(living(mark), [])
+      assert.isFalse(yield* child.alive)
+
+      const other = yield* launch
+      yield* other.drained
+      assert.isFalse(yield* process.endStrays("MARK", mark.slice(0, -1)))
+      assert.isNotEmpty(living(mark))
+      assert.isTrue(yield* process.endStrays("MARK", mark))
+      assert.deepStrictEqual(living(mark), [])
     }).pipe(Effect.scoped, Effect.provide(layer)),
   )
 })
