@@ -1,0 +1,72 @@
+/** Owns turning words into touched paths, seen from everywhere the line may stand. */
+import type { Touch } from "../Effects.ts"
+import type { Context } from "./Context.ts"
+import * as Glob from "./Glob.ts"
+import type { How } from "./Others.ts"
+import * as Place from "./Place.ts"
+import type { Field, State } from "./State.ts"
+
+export type Access =
+  | { readonly reads: true; readonly deep?: boolean; readonly possible?: boolean }
+  | { readonly how: How }
+
+/** Notes what is touched. Returns why the place is not certain, if so. */
+export const reach = (field: Field, access: Access, state: State, context: Context): string | undefined => {
+  if (field.kind === "unknown") {
+    context.touches.push({ _tag: "Unknown", why: `${field.text} may name any file` })
+    return `what ${field.text} stands for is not known`
+  }
+  const isPattern = field.kind === "pattern"
+  const path = isPattern ? field.pattern : field.text
+  if (path === "") return undefined
+  const host = Place.socketHost(path)
+  if (host !== undefined) {
+    context.touches.push({ _tag: "Connects", host })
+    return `it connects to ${host}`
+  }
+  if (Place.isStream(path)) return undefined
+  const isAbsolute = path.startsWith("/")
+  if (!isAbsolute && state.cwds === undefined) {
+    context.touches.push({ _tag: "Unknown", why: `${field.text} is relative to a directory that is not known` })
+    return "the directory it stands in is not known"
+  }
+  let doubt = Place.isLexical(path) ? undefined : `${field.text} goes back out of a directory that may be a link`
+  for (const cwd of isAbsolute ? ["/"] : places(state)) {
+    const full = Place.resolve(isPattern ? Glob.escape(cwd) : cwd, path)
+    note(full, isPattern, access, context)
+    const isReal = context.place.cwd === cwd || context.place.cwd.startsWith(cwd === "/" ? "/" : `${cwd}/`)
+    if (!isAbsolute && !isReal && /^(?:\.\/+)*\.\.(?:\/|$)/.test(path)) {
+      doubt ??= `${field.text} goes back out of a directory that may be a link`
+    }
+  }
+  return doubt
+}
+
+/** After a `cd` that nobody checked, both places are possible. */
+const places = (state: State): ReadonlyArray<string> => {
+  const others = state.otherwise === "same" || state.otherwise === undefined ? [] : state.otherwise
+  return [...new Set([...(state.cwds ?? []), ...others])]
+}
+
+const note = (path: string, isPattern: boolean, access: Access, context: Context): void => {
+  if ("how" in access) {
+    context.touches.push({ _tag: "Writes", path, how: access.how, ...(isPattern && { pattern: true }) })
+    return
+  }
+  const possible = access.possible === true && { possible: true as const }
+  context.touches.push({ _tag: "Reads", path, ...(isPattern && { pattern: true }), ...possible })
+  if (access.deep === true) {
+    const below = `${(isPattern ? path : Glob.escape(path)).replace(/\/$/, "")}/**`
+    context.touches.push({ _tag: "Reads", path: below, pattern: true, ...possible })
+  }
+}
+
+/** The same touches once. */
+export const distinct = (touches: ReadonlyArray<Touch>): ReadonlyArray<Touch> => {
+  if (touches.length < 2) return touches
+  const seen = new Set<string>()
+  return touches.filter((touch) => {
+    const key = JSON.stringify(touch)
+    return !seen.has(key) && seen.add(key) !== undefined
+  })
+}
