@@ -14,9 +14,12 @@ import { type Defaults, SessionDefaults } from "./agents/SessionDefaults.ts"
 import { CostGovernor } from "./cost/CostGovernor.ts"
 import { ModelTable } from "./cost/ModelTable.ts"
 import * as ModelSpec from "./cost/ModelSpec.ts"
-import * as AnthropicProvider from "./model/AnthropicProvider.ts"
 import { Model } from "./model/Model.ts"
 import type { Provider } from "./model/Provider.ts"
+import * as Providers from "./model/Providers.ts"
+import { Classifier, fromModel } from "./permissions/Classifier.ts"
+import { SaveRules } from "./permissions/Permissions.ts"
+import * as SavedRules from "./permissions/SavedRules.ts"
 import type { Files } from "./platform/Files.ts"
 import { Git } from "./platform/Git.ts"
 import { Host } from "./platform/Host.ts"
@@ -24,11 +27,13 @@ import type { HttpFetch } from "./platform/HttpFetch.ts"
 import type { Process } from "./platform/Process.ts"
 import type { Ripgrep } from "./platform/Ripgrep.ts"
 import { Watch } from "./platform/Watch.ts"
+import * as Rules from "./policy/Rules.ts"
 import * as PermissionMode from "./protocol/PermissionMode.ts"
 import { between } from "./settings/ConfigChange.ts"
 import { follow, hostWith, Settings, type SettingsOptions, type Snapshot } from "./settings/Settings.ts"
 import type { SettingsError } from "./settings/SettingsError.ts"
 import { render } from "./settings/SettingsLayer.ts"
+import { DeferAbove, shareOf } from "./tools/Deferral.ts"
 import { MaxConcurrentCalls } from "./tools/Round.ts"
 
 export interface RuntimeOptions<E = never, R = never> {
@@ -37,7 +42,7 @@ export interface RuntimeOptions<E = never, R = never> {
    * settings loader is to read.
    */
   readonly settings?: "none" | "user" | "project" | SettingsOptions | undefined
-  /** Who runs the model; the Anthropic API, as the environment describes it, unless told. */
+  /** Who runs the model; who the environment says (Anthropic, a gateway, a cloud), unless told. */
   readonly provider?: Layer.Layer<Provider, E, R> | undefined
 }
 
@@ -55,14 +60,17 @@ export type Services = Agents | Model | ModelTable | CostGovernor | Settings | G
 export const layer = <E = never, R = never>(
   options: RuntimeOptions<E, R> = {},
 ): Layer.Layer<Services, SettingsError | E, Platform | Exclude<R, Host>> => {
-  const provider: Layer.Layer<Provider, E, R | Host | HttpFetch> = options.provider ?? AnthropicProvider.layer
+  const provider: Layer.Layer<Provider, E, R | Host | HttpFetch | Process | Settings> =
+    options.provider ?? Providers.layer
   return Agents.layer.pipe(
+    Layer.provide(Layer.effect(Classifier, fromModel)),
     Layer.provideMerge(Model.layer),
     Layer.provide(provider),
     Layer.provideMerge(Layer.mergeAll(table, CostGovernor.layer(), Git.layer)),
     Layer.provide(knobs),
     // From here down the host has the settings' environment on top of the shell's.
     Layer.provide(host),
+    Layer.provide(Layer.effect(SaveRules, SavedRules.make)),
     Layer.merge(options.settings === undefined || options.settings === "none" ? Layer.empty : live),
     Layer.provideMerge(settings(options.settings ?? "none")),
   )
@@ -104,8 +112,6 @@ const table = Layer.unwrap(
 
 const Permissions = Schema.Struct({
   defaultMode: Schema.optionalKey(PermissionMode.PermissionMode),
-  allow: Schema.optionalKey(Schema.Array(Schema.String)),
-  deny: Schema.optionalKey(Schema.Array(Schema.String)),
   additionalDirectories: Schema.optionalKey(Schema.Array(Schema.String)),
 })
 
@@ -116,9 +122,11 @@ const knobs = Layer.unwrap(
     const defaults = Layer.succeed(SessionDefaults, yield* sessionDefaults)
     const concurrency = positive(env("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY"))
     const slot = positive(env("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+    const deferAbove = shareOf(env("ENABLE_TOOL_SEARCH"))
     return Layer.mergeAll(
       defaults,
       concurrency === undefined ? Layer.empty : Layer.succeed(MaxConcurrentCalls, concurrency),
+      deferAbove === undefined ? Layer.empty : Layer.succeed(DeferAbove, deferAbove),
       slot === undefined ? Layer.empty : Layer.succeed(OutputSlots, [slot, slot] as const),
     )
   }),
@@ -126,8 +134,9 @@ const knobs = Layer.unwrap(
 
 const sessionDefaults = Effect.gen(function* () {
   const settings = yield* Settings
-  const { env } = yield* Host
+  const { cwd, env } = yield* Host
   const read = Effect.gen(function* (): Effect.fn.Return<Defaults, SettingsError> {
+    const { layers } = yield* settings.current
     const { value: permissions = {} } = yield* settings.slice("permissions", Permissions)
     const { value: model } = yield* settings.slice("model", Schema.String)
     const { value: fallbackModel } = yield* settings.slice("fallbackModel", Schema.String)
@@ -135,8 +144,7 @@ const sessionDefaults = Effect.gen(function* () {
       model: env("ANTHROPIC_MODEL") ?? model,
       fallbackModel,
       permissionMode: permissions.defaultMode,
-      allow: permissions.allow,
-      deny: permissions.deny,
+      rules: { rules: Rules.fromSettings(layers, cwd), limits: Rules.limits(layers) },
       addDirs: permissions.additionalDirectories,
     }
   })

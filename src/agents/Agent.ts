@@ -25,7 +25,13 @@ import * as Turn from "./Turn.ts"
 /** The agent cannot take a message any more: it is gone, or its journal cannot be written. */
 export type AgentError = Actor.ActorDown | JournalError
 
-const Letter = Schema.Struct({ promptId: Schema.String, uuid: Schema.String, content: Content })
+const Letter = Schema.Struct({
+  promptId: Schema.String,
+  uuid: Schema.String,
+  content: Content,
+  /** Written by the harness, not by a person. */
+  harness: Schema.optionalKey(Schema.Boolean),
+})
 type Letter = typeof Letter.Type
 
 export const AgentProtocol = Protocol.make({

@@ -14,6 +14,7 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SystemPrompt from "../context/SystemPrompt.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
+import type * as Actor from "../kernel/Actor.ts"
 import * as Ids from "../kernel/Ids.ts"
 import * as Supervisor from "../kernel/Supervisor.ts"
 import type { Model } from "../model/Model.ts"
@@ -22,6 +23,9 @@ import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import type { Process } from "../platform/Process.ts"
 import type { Ripgrep } from "../platform/Ripgrep.ts"
+import * as Permissions from "../permissions/Permissions.ts"
+import * as RuleBook from "../permissions/RuleBook.ts"
+import type { Verdict } from "../policy/Decide.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
 import * as History from "../session/History.ts"
@@ -30,19 +34,15 @@ import { JournalError, type SessionBusy } from "../session/JournalError.ts"
 import * as Recorder from "../session/Recorder.ts"
 import * as Sessions from "../session/Sessions.ts"
 import * as Transcript from "../session/Transcript.ts"
-import { FileMemory } from "../tools/FileMemory.ts"
+import * as Examine from "../tools/Examine.ts"
+import { Tasks } from "../tools/Tasks.ts"
 import type { Tool } from "../tools/Tool.ts"
-import { ToolCatalog } from "../tools/ToolCatalog.ts"
-import { ToolRunner } from "../tools/ToolRunner.ts"
-import { Workspace } from "../tools/Workspace.ts"
 import * as Agent from "./Agent.ts"
 import * as SessionDefaults from "./SessionDefaults.ts"
+import * as SessionTools from "./SessionTools.ts"
 import * as StructuredOutput from "./StructuredOutput.ts"
 
 export const version = "0.1.0"
-
-/** What a session makes for itself. */
-type SessionParts = Workspace | FileMemory | Recorder.Recorder | Controls.Controls | ToolCatalog | ToolRunner
 
 /** What it finds in the runtime. Tools may need any of both. */
 type Needs = Model | ModelTable | Git | Files | FileSystem.FileSystem | Path.Path | Host | Process | Ripgrep
@@ -99,9 +99,27 @@ export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSession
   }
 }
 
+/** A call that could not be made at all, so there is nothing to decide. */
+export class BadCall extends Schema.TaggedError<BadCall>()("BadCall", { why: Schema.String }) {
+  override get message(): string {
+    return this.why
+  }
+}
+
+export interface CallToExplain {
+  readonly tool: string
+  readonly input: unknown
+}
+
+/** The decision with everything that led to it, and what is wrong with the rules. */
+export interface Explained {
+  readonly verdict: Verdict
+  readonly problems: ReadonlyArray<string>
+}
+
 export type OpenError = JournalError | SessionBusy | SessionNotFound | BadSessionId | StructuredOutput.BadOutputSchema
 
-type Opening<R> = Effect.Effect<Agent.Agent, OpenError, Exclude<Exclude<R, SessionParts>, Needs> | Scope.Scope>
+type Opening<R> = Effect.Effect<Agent.Agent, OpenError, Exclude<Exclude<R, SessionTools.Parts>, Needs> | Scope.Scope>
 
 export class Agents extends Context.Service<
   Agents,
@@ -111,6 +129,11 @@ export class Agents extends Context.Service<
     readonly resume: <R = never>(sessionId: string, options?: OpenOptions<R>) => Opening<R>
     /** Goes on in a copy; the original stays as it is. */
     readonly fork: <R = never>(sessionId: string, options?: OpenOptions<R>) => Opening<R>
+    /** What the policy says about a call of a session opened so: before anybody is asked. Nothing is recorded and nothing runs. */
+    readonly explain: <R = never>(
+      call: CallToExplain,
+      options?: OpenOptions<R>,
+    ) => Effect.Effect<Explained, BadCall | JournalError, Exclude<Exclude<R, SessionTools.Parts>, Needs> | Scope.Scope>
     /** The session that was last worked with in a directory. */
     readonly latest: (cwd: string) => Effect.Effect<string | undefined>
   }
@@ -147,6 +170,7 @@ const make = Effect.gen(function* () {
       const problems = yield* prepare(sessionId, copy)
       return yield* provide(start(copy, { source: "fork", problems }, options))
     }),
+    explain: (call, options = {}) => provide(explaining(call, options)),
     latest: (cwd) => provide(Sessions.latest(cwd)),
   })
 })
@@ -206,34 +230,26 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
 
   // Its tools, and the gate before them.
   const addDirs = [...(defaults.addDirs ?? []), ...(options.addDirs ?? [])]
-  const rules = yield* SessionDefaults.follow({
+  const book = yield* SessionDefaults.follow({
     defaults,
     recorder,
     controls,
+    cwd,
+    home: host.home,
     defaultModel: options.model === undefined ? table.defaultModel : undefined,
     allowedTools: options.allowedTools ?? [],
     disallowedTools: options.disallowedTools ?? [],
   })
-  // As it was opened: what the model is told about its tools must not move. A rule that comes later forbids at the gate.
-  const hidden = new Set(rules.deny.filter((rule) => rule.specifier === undefined).map((rule) => rule.tool))
-  const session = yield* ToolRunner.layer(rules).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        ToolCatalog.layer({ hidden }),
-        Workspace.layer({ sessionId, cwd, addDirs }),
-        FileMemory.layer,
-        Layer.succeed(Recorder.Recorder, recorder),
-        Layer.succeed(Controls.Controls, controls),
-      ),
-    ),
-    Layer.build,
-  )
-  const memory = Context.get(session, FileMemory)
-  for (const { event } of journal.records) if (event._tag === "ToolEnded") memory.learn(event.structured)
-  const catalog = Context.get(session, ToolCatalog)
-  yield* Effect.forEach(options.tools ?? [], (tool) => catalog.register(tool), { discard: true }).pipe(
-    Effect.provideContext(session),
-  )
+  const { catalog, session } = yield* SessionTools.make({
+    sessionId,
+    cwd,
+    addDirs,
+    book,
+    recorder,
+    controls,
+    tools: options.tools ?? [],
+    model: table.resolve(model).spec,
+  })
 
   // The agent, which rebuilds its state from the journal should it crash.
   const system = yield* SystemPrompt.make({
@@ -256,5 +272,57 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
     Effect.catchTag("Escalated", Effect.die),
     Effect.provideContext(session),
   )
+  // Work in the background that ended is told to the model, between the rounds of a turn or in one of its own.
+  yield* Context.get(session, Tasks).notices.pipe(
+    Stream.runForEach(({ text }) => notify(ref, text)),
+    Effect.forkScoped,
+  )
   return Agent.make(ref, { cwd, problems, recorder, controls, catalog })
+})
+
+const notify = Effect.fnUntraced(function* (ref: Actor.Ref<typeof Agent.AgentProtocol>, content: string) {
+  const letter = { promptId: yield* Ids.uuid, uuid: yield* Ids.uuid, content, harness: true }
+  // A session that cannot take it any more has said why.
+  yield* Effect.ignore(ref.ask.Steer({ letter, delivery: "between_rounds" }))
+})
+
+/** What the policy says about a call, without a session and without asking anybody: nothing is recorded and nothing runs. */
+const explaining = Effect.fnUntraced(function* <R>(call: CallToExplain, options: OpenOptions<R>) {
+  const host = yield* Host
+  const table = yield* ModelTable
+  const defaults = yield* (yield* SessionDefaults.SessionDefaults).current
+  const cwd = options.cwd ?? host.cwd
+  const model = options.model ?? defaults.model ?? table.defaultModel
+  const controls = yield* Controls.make({
+    model,
+    permissionMode: options.permissionMode ?? defaults.permissionMode ?? "default",
+  })
+  const recorder = Recorder.nowhere("explain")
+  const book = yield* SessionDefaults.follow({
+    defaults,
+    recorder,
+    controls,
+    cwd,
+    home: host.home,
+    defaultModel: undefined,
+    allowedTools: options.allowedTools ?? [],
+    disallowedTools: options.disallowedTools ?? [],
+  })
+  const { session } = yield* SessionTools.make({
+    sessionId: "explain",
+    cwd,
+    addDirs: [...(defaults.addDirs ?? []), ...(options.addDirs ?? [])],
+    book,
+    recorder,
+    controls,
+    tools: options.tools ?? [],
+    model: table.resolve(model).spec,
+    // A rule that takes the tool away is the answer, not a reason to have none.
+    showsAll: true,
+  })
+  const examine = yield* Effect.provideContext(Examine.make, session)
+  const prepared = yield* examine({ id: "explain", name: call.tool, input: call.input }, 0)
+  if (prepared._tag === "Rejected") return yield* new BadCall({ why: prepared.why })
+  const problems = book.rules().problems.map(RuleBook.describe)
+  return { verdict: yield* Context.get(session, Permissions.Permissions).explain(prepared.ask.call), problems }
 })

@@ -7,8 +7,10 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { Rules } from "../permissions/Permissions.ts"
-import * as Rule from "../permissions/Rule.ts"
+import * as RuleBook from "../permissions/RuleBook.ts"
+import type * as Rule from "../policy/Rule.ts"
+import { parseList } from "../policy/RuleList.ts"
+import type { RuleText } from "../policy/Rules.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import type { ControlsShape } from "../session/Controls.ts"
 import type { Recorder } from "../session/Recorder.ts"
@@ -19,8 +21,8 @@ export interface Defaults {
   readonly model?: string | undefined
   readonly fallbackModel?: string | undefined
   readonly permissionMode?: PermissionMode | undefined
-  readonly allow?: ReadonlyArray<string> | undefined
-  readonly deny?: ReadonlyArray<string> | undefined
+  /** Permission rules with where they stand, and what settings say about modes and rules as a whole. */
+  readonly rules?: RuleBook.RuleSettings | undefined
   readonly addDirs?: ReadonlyArray<string> | undefined
 }
 
@@ -46,6 +48,8 @@ export interface Following {
   readonly defaults: Defaults
   readonly recorder: Recorder["Service"]
   readonly controls: ControlsShape
+  readonly cwd: string
+  readonly home: string
   /** The model where nobody names one; absent when this session was told its model. */
   readonly defaultModel: string | undefined
   readonly allowedTools: ReadonlyArray<string>
@@ -54,20 +58,22 @@ export interface Following {
 
 /** Follows the settings until the scope closes. Answers the rules in force: to be read anew for each call. */
 export const follow = Effect.fnUntraced(function* (session: Following) {
-  const { controls, defaultModel, recorder } = session
-  const rulesOf = ({ allow = [], deny = [] }: Defaults): Rules => ({
-    allow: Rule.parseAll([...allow, ...session.allowedTools]),
-    deny: Rule.parseAll([...deny, ...session.disallowedTools]),
+  const { controls, cwd, defaultModel, home, recorder } = session
+  const book = RuleBook.make({
+    cwd,
+    home,
+    settings: session.defaults.rules ?? RuleBook.noSettings,
+    own: [...ownRules("allow", session.allowedTools), ...ownRules("deny", session.disallowedTools)],
   })
-  let rules = rulesOf(session.defaults)
   let model = session.defaults.model ?? defaultModel
 
+  const complain = (message: string) => recorder.emit({ _tag: "Diagnosed", level: "warning", message })
+  for (const problem of book.rules().problems) yield* complain(RuleBook.describe(problem))
+
   const update = Effect.fnUntraced(function* ({ changes, defaults, warnings }: DefaultsUpdate) {
-    const { allow, deny } = rulesOf(defaults)
-    const known = new Set(rules.deny.map((rule) => rule.source))
-    rules = { allow, deny: [...rules.deny, ...deny.filter((rule) => !known.has(rule.source))] }
+    const problems = book.renew(defaults.rules ?? RuleBook.noSettings)
     for (const change of changes) yield* recorder.emit({ _tag: "ConfigChanged", ...change })
-    for (const message of warnings) yield* recorder.emit({ _tag: "Diagnosed", level: "warning", message })
+    for (const message of [...warnings, ...problems.map(RuleBook.describe)]) yield* complain(message)
     const before = model
     model = defaults.model ?? defaultModel
     // A model that somebody chose for this session stays.
@@ -80,12 +86,8 @@ export const follow = Effect.fnUntraced(function* (session: Following) {
     Effect.catchTag("JournalError", (error) => Effect.logError(error.message)),
     Effect.forkScoped({ startImmediately: true }),
   )
-  return {
-    get allow() {
-      return rules.allow
-    },
-    get deny() {
-      return rules.deny
-    },
-  } satisfies Rules
+  return book
 })
+
+const ownRules = (behavior: Rule.Behavior, texts: ReadonlyArray<string>): ReadonlyArray<RuleText> =>
+  parseList(texts).map((text) => ({ behavior, text, source: { kind: "cli" } }))

@@ -2,6 +2,8 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Layer from "effect/Layer"
+import * as NodeDns from "../platform/NodeDns.ts"
+import * as NodeEgress from "../platform/NodeEgress.ts"
 import * as NodeFiles from "../platform/NodeFiles.ts"
 import * as NodeHost from "../platform/NodeHost.ts"
 import * as NodeHttpFetch from "../platform/NodeHttpFetch.ts"
@@ -15,6 +17,8 @@ import type { Platform } from "../Runtime.ts"
 export const layer: Layer.Layer<Platform | Watch> = NodeRipgrep.layer.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
+      NodeDns.layer,
+      NodeEgress.layer,
       NodeHost.layer,
       NodeFiles.layer,
       NodeFileSystem.layer,

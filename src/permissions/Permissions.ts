@@ -1,12 +1,19 @@
 /**
- * Owns the decision whether a call may run: rules from flags and settings, the permission mode, and a person if there is one.
+ * Owns the decision whether a call may run: what rules and mode say, in `auto` mode a classifier, and a person if there is one.
  *
- * Whatever cannot be decided is denied, with the way to allow it.
+ * Whatever cannot be decided is denied, with the way to allow it. What a person is asked is recorded first: should the session end
+ * before the answer, the question is put again when it is resumed.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { PermissionMode } from "../protocol/PermissionMode.ts"
-import * as Rule from "./Rule.ts"
+import type { Call } from "../policy/Call.ts"
+import * as Decide from "../policy/Decide.ts"
+import * as Generalise from "../policy/Generalise.ts"
+import { Controls } from "../session/Controls.ts"
+import type { JournalError } from "../session/JournalError.ts"
+import { Recorder } from "../session/Recorder.ts"
+import { Classifier } from "./Classifier.ts"
+import type { RuleBook } from "./RuleBook.ts"
 
 /** A call that wants to run, and what it would touch. */
 export interface Ask {
@@ -22,71 +29,177 @@ export interface Ask {
   readonly outside: ReadonlyArray<string>
   /** Those of its writes that could change how tools behave (`.git`, `.claude`, …). */
   readonly sensitive: ReadonlyArray<string>
+  /** The same as the policy sees it. */
+  readonly call: Call
+}
+
+/** An ask that is put to a person: why, and what rule would answer it the next time. */
+export interface Question extends Ask {
+  readonly why: string
+  readonly suggestions: ReadonlyArray<Generalise.Suggestion>
 }
 
 export interface Decision {
   readonly behavior: "allow" | "deny"
   readonly reason: string
-  readonly by: "mode" | "rule" | "person" | "nobody"
+  readonly by: "mode" | "rule" | "person" | "nobody" | "hook" | "tool" | "sandbox" | "classifier"
+  /** The step of the policy that had the answer, or that left it open. */
+  readonly step: Decide.Step
+  /** The rules that decided, and where they stand. */
+  readonly rules?: ReadonlyArray<{ readonly text: string; readonly source: string }>
+  /** Whoever allowed it wants these arguments instead. */
+  readonly updatedInput?: unknown
+}
+
+/** Where a rule is kept that a person agrees to. */
+export type Destination = "session" | "local" | "project" | "user"
+
+/** What a person says. */
+export interface PersonAnswer {
+  readonly allow: boolean
+  readonly reason?: string
+  /** Replaces the arguments of the call. */
+  readonly updatedInput?: unknown
+  /** From now on calls like this one need not be asked about. */
+  readonly grant?: { readonly rules: ReadonlyArray<string>; readonly destination: Destination }
 }
 
 /** Somebody who can be asked. `undefined` where nobody is there: a pipe, a CI job, a test. */
 export interface Person {
-  readonly ask: (ask: Ask) => Effect.Effect<{ readonly allow: boolean; readonly reason?: string }>
+  readonly ask: (question: Question) => Effect.Effect<PersonAnswer>
 }
 export const Person = Context.Reference<Person | undefined>("troupe/permissions/Person", {
   defaultValue: () => undefined,
 })
 
-export interface Rules {
-  readonly allow: ReadonlyArray<Rule.Rule>
-  readonly deny: ReadonlyArray<Rule.Rule>
+/** Keeps rules in a settings file; answers the file, or why it could not. `undefined` where there are no settings files. */
+export type SaveRules = (
+  rules: ReadonlyArray<string>,
+  destination: Exclude<Destination, "session">,
+) => Effect.Effect<{ readonly saved: string } | { readonly failed: string }>
+export const SaveRules = Context.Reference<SaveRules | undefined>("troupe/permissions/SaveRules", {
+  defaultValue: () => undefined,
+})
+
+export class Permissions extends Context.Service<
+  Permissions,
+  {
+    /** What rules and mode say without asking anybody. */
+    readonly settle: (call: Call) => Effect.Effect<Decide.Settled>
+    /** The same, with every rule that was considered. */
+    readonly explain: (call: Call) => Effect.Effect<Decide.Verdict>
+    /** Decides, asking the classifier and the person if rules and mode leave it open. */
+    readonly decide: (ask: Ask) => Effect.Effect<Decision, JournalError>
+  }
+>()("troupe/permissions/Permissions") {}
+
+export interface Grounds {
+  readonly home: string
+  readonly roots: ReadonlyArray<string>
+  /** The shell's directory, where relative paths start. */
+  readonly cwd: () => string
 }
 
-/** What rules and mode say without asking anybody. */
-export const settle = (ask: Ask, mode: PermissionMode, rules: Rules): Decision | "ask" => {
-  const denied = rules.deny.find((rule) => Rule.matches(rule, ask, "deny"))
-  if (denied) return { behavior: "deny", reason: `the rule "${denied.source}" forbids it`, by: "rule" }
-  if (mode === "bypassPermissions") return { behavior: "allow", reason: "permissions are bypassed", by: "mode" }
-  if (mode === "plan" && !ask.readOnly) {
-    return { behavior: "deny", reason: "plan mode only reads; leave plan mode to change anything", by: "mode" }
-  }
-  const allowed = rules.allow.find((rule) => Rule.matches(rule, ask, "allow"))
-  if (allowed && ask.sensitive.length === 0) {
-    return { behavior: "allow", reason: `the rule "${allowed.source}" allows it`, by: "rule" }
-  }
-  if (ask.readOnly && ask.outside.length === 0) {
-    return { behavior: "allow", reason: "it only reads inside the workspace", by: "mode" }
-  }
-  const edits = ask.executes === undefined && ask.writes.length > 0
-  if (mode === "acceptEdits" && edits && ask.outside.length === 0 && ask.sensitive.length === 0) {
-    return { behavior: "allow", reason: "edits inside the workspace are accepted", by: "mode" }
-  }
-  if (mode === "dontAsk") {
-    return { behavior: "deny", reason: "no rule allows it and this session does not ask", by: "mode" }
-  }
-  return "ask"
-}
+export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Grounds) {
+  const controls = yield* Controls
+  const recorder = yield* Recorder
 
-/** Decides, asking the person if rules and mode leave it open. */
-export const decide = Effect.fnUntraced(function* (ask: Ask, mode: PermissionMode, rules: Rules) {
-  const settled = settle(ask, mode, rules)
-  if (settled !== "ask") return settled
-  const person = yield* Person
-  if (person === undefined) {
-    const why = ask.outside.length > 0 ? ` It touches ${ask.outside.join(", ")}, outside the workspace.` : ""
+  const context = Effect.map(controls.current, ({ permissionMode }): Decide.DecideContext => {
+    const { autoDisabled, bypassDisabled } = book.limits()
+    const { home, roots } = grounds
+    return { mode: permissionMode, cwd: grounds.cwd(), home, roots, autoDisabled, bypassDisabled }
+  })
+  const settle = (call: Call) => Effect.map(context, (now) => Decide.decide(call, book.rules(), now))
+
+  const decide = Effect.fnUntraced(function* (ask: Ask): Effect.fn.Return<Decision, JournalError> {
+    const settled = yield* settle(ask.call)
+    const { decision, reason, step } = settled
+    if (decision !== "ask") return { behavior: decision, reason, by: speaker[step], step, ...named(settled) }
+    const { permissionMode } = yield* controls.current
+    if (permissionMode === "auto" && !book.limits().autoDisabled && !isForPeople.has(step)) {
+      const verdict = yield* (yield* Classifier).judge({ ask, why: reason, messages: recorder.history.messages() })
+      if (verdict.behavior !== "ask") {
+        return { behavior: verdict.behavior, reason: verdict.reason, by: "classifier", step }
+      }
+    }
+    const person = yield* Person
+    return yield* person === undefined ? Effect.succeed(alone(ask, settled)) : asked(person, ask, settled)
+  })
+
+  /** The record comes first, so that the question outlives the session. */
+  const asked = Effect.fnUntraced(function* (somebody: Person, ask: Ask, { reason: why, step }: Decide.Settled) {
+    const { cwd, home, roots } = yield* context
+    const suggestions = Generalise.suggest(ask.call, book.rules(), { cwd, home, ...(roots !== undefined && { roots }) })
+    yield* recorder.emit({ _tag: "PermissionAsked", toolUseId: ask.toolUseId, tool: ask.tool, input: ask.input, why })
+    const answer = yield* somebody.ask({ ...ask, why, suggestions })
+    if (answer.allow && answer.grant !== undefined) yield* keep(answer.grant)
     return {
-      behavior: "deny",
-      reason:
-        `${ask.tool} needs approval and nobody is there to give it.${why} ` +
-        `Allow it with --allowedTools "${ask.tool}" or another --permission-mode.`,
-      by: "nobody",
+      behavior: answer.allow ? "allow" : "deny",
+      reason: answer.reason ?? (answer.allow ? "approved" : "declined"),
+      by: "person",
+      step,
+      ...(answer.allow && answer.updatedInput !== undefined && { updatedInput: answer.updatedInput }),
     } satisfies Decision
-  }
-  const answer = yield* person.ask(ask)
-  return {
-    behavior: answer.allow ? "allow" : "deny",
-    reason: answer.reason ?? (answer.allow ? "approved" : "declined"),
-    by: "person",
-  } satisfies Decision
+  })
+
+  /** In force at once, wherever it is kept. */
+  const keep = Effect.fnUntraced(function* ({ destination, rules }: NonNullable<PersonAnswer["grant"]>) {
+    book.grant(rules)
+    if (destination === "session") return
+    const save = yield* SaveRules
+    const kept = save === undefined ? { failed: "this session has no settings files" } : yield* save(rules, destination)
+    const what = rules.join(", ")
+    yield* recorder.emit(
+      "saved" in kept
+        ? { _tag: "Diagnosed", level: "info", message: `Allowed from now on in ${kept.saved}: ${what}` }
+        : { _tag: "Diagnosed", level: "warning", message: `${what} is allowed for this session only: ${kept.failed}` },
+    )
+  })
+
+  return Permissions.of({
+    settle,
+    explain: (call) => Effect.map(context, (now) => Decide.explain(call, book.rules(), now)),
+    decide,
+  })
+})
+
+/** Questions that no classifier answers for a person: somebody asked for one, or too much is at stake. */
+const isForPeople: ReadonlySet<Decide.Step> = new Set([
+  "critical-removal",
+  "protected-path",
+  "ask-rule",
+  "hook-ask",
+  "hook-defer",
+  "tool",
+])
+
+const speaker: Readonly<Record<Decide.Step, Decision["by"]>> = {
+  "hook-deny": "hook",
+  "hook-ask": "hook",
+  "hook-defer": "hook",
+  "hook-allow": "hook",
+  "agent-tools": "rule",
+  "deny-rule": "rule",
+  "ask-rule": "rule",
+  "allow-rule": "rule",
+  "protected-path": "mode",
+  "critical-removal": "mode",
+  tool: "tool",
+  sandbox: "sandbox",
+  mode: "mode",
+  default: "mode",
+}
+
+const named = ({ by }: Decide.Settled): Pick<Decision, "rules"> =>
+  by.length === 0
+    ? {}
+    : { rules: by.map(({ rule, source }) => ({ text: rule.text, source: source.file ?? source.kind })) }
+
+const alone = (ask: Ask, { reason, step }: Decide.Settled): Decision => ({
+  behavior: "deny",
+  reason:
+    `${ask.tool} needs approval and nobody is there to give it: ${reason}. ` +
+    `Allow it with --allowedTools "${ask.tool}" or another --permission-mode.`,
+  by: "nobody",
+  step,
 })

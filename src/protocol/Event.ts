@@ -100,6 +100,13 @@ const durable = {
     costUsd: Schema.NullOr(Schema.Finite),
     durationMs: Schema.Finite,
   },
+  /** A person is asked. Written before: should the session end first, the question is put again. */
+  PermissionAsked: {
+    toolUseId: Schema.String,
+    tool: Schema.String,
+    input: Schema.Unknown,
+    why: Schema.String,
+  },
   PermissionDecided: {
     toolUseId: Schema.String,
     tool: Schema.String,
@@ -107,6 +114,12 @@ const durable = {
     reason: Schema.String,
     /** Who decided: a mode, a rule, a person, a hook. */
     by: Schema.String,
+    /** The step of the policy that had the answer, or that left it open. */
+    step: Schema.optionalKey(Schema.String),
+    /** The rules that decided, and where they stand. */
+    rules: Schema.optionalKey(Schema.Array(Schema.Struct({ text: Schema.String, source: Schema.String }))),
+    /** What the call would touch. */
+    effects: Schema.optionalKey(Schema.Array(Schema.Unknown)),
   },
   /** Written before the tool runs: after a crash it tells what may have happened. */
   ToolStarted: {
@@ -125,6 +138,8 @@ const durable = {
     content: ToolResultContent,
     /** The tool's own typed output, for tools that read transcripts. */
     structured: Schema.optionalKey(Schema.Unknown),
+    /** How the tool shows its result to people. */
+    display: Schema.optionalKey(Schema.String),
     durationMs: Schema.Finite,
   },
   TransitionTaken: { transition: Transition, detail: Schema.optionalKey(Schema.String) },
@@ -168,7 +183,13 @@ const durable = {
 const ephemeral = {
   /** One event of the stream, as it arrived. */
   StreamChunk: { requestId: Schema.String, event: StreamEvent },
-  ToolProgressed: { toolUseId: Schema.String, tool: Schema.String, text: Schema.String, elapsedMs: Schema.Finite },
+  ToolProgressed: {
+    toolUseId: Schema.String,
+    tool: Schema.String,
+    text: Schema.String,
+    data: Schema.optionalKey(Schema.Unknown),
+    elapsedMs: Schema.Finite,
+  },
 } as const
 
 export const DurableEvent = Schema.TaggedUnion(durable)

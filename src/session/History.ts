@@ -21,6 +21,8 @@ export interface PendingCall {
   readonly input: unknown
   /** It was begun: what it did is unknown. Absent: it never ran. */
   readonly started?: { readonly idempotency: Idempotency; readonly evidence: Readonly<Record<string, string>> }
+  /** A person was asked about it and has not answered. */
+  readonly asked?: true
   /** The raw arguments that are not JSON: such a call is answered with an error, never run. */
   readonly malformedInput?: string
 }
@@ -38,6 +40,7 @@ interface Call {
   readonly block: ToolUseBlock
   readonly malformedInput?: string
   started?: NonNullable<PendingCall["started"]>
+  asked?: boolean
   result?: HistoryBlocks.Result
 }
 
@@ -95,6 +98,11 @@ export class History {
         return this.abandoned(event)
       case "ReplyEnded":
         return this.ended(event)
+      case "PermissionAsked": {
+        const call = this.reply?.calls.get(event.toolUseId)
+        if (call !== undefined) call.asked = true
+        return
+      }
       case "ToolStarted":
         return this.started(event)
       case "ToolEnded":
@@ -302,11 +310,12 @@ const hasStarted = (reply: Reply): boolean => {
 /** A reply that a crash cut off counts only when something of it was begun. */
 const isKept = (reply: Reply): boolean => reply.ended || hasStarted(reply)
 
-const pendingOf = ({ block, started, malformedInput }: Call): PendingCall => ({
+const pendingOf = ({ asked, block, started, malformedInput }: Call): PendingCall => ({
   toolUseId: block.id,
   tool: block.name,
   input: block.input,
   ...(started !== undefined && { started }),
+  ...(asked === true && { asked }),
   ...(malformedInput !== undefined && { malformedInput }),
 })
 

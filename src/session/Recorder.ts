@@ -12,9 +12,9 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { type Event, isDurable } from "../protocol/Event.ts"
-import type { History } from "./History.ts"
+import * as History from "./History.ts"
 import type { Journal } from "./Journal.ts"
-import type { JournalError } from "./JournalError.ts"
+import { JournalError } from "./JournalError.ts"
 import type { Transcript } from "./Transcript.ts"
 
 /** How far a watcher may lag before it loses ephemeral events. */
@@ -25,7 +25,7 @@ export interface RecorderShape {
   readonly journal: Journal
   readonly transcript: Transcript
   /** The fold of everything recorded so far. */
-  readonly history: History
+  readonly history: History.History
   /** Returns once the event cannot be lost any more to the end of this process. */
   readonly emit: (event: Event) => Effect.Effect<void, JournalError>
   /** Shows an event that cannot be journaled: the one that says so. */
@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function* (options: {
   readonly agent: string
   readonly journal: Journal
   readonly transcript: Transcript
-  readonly history: History
+  readonly history: History.History
 }) {
   const { agent, journal, transcript, history } = options
   const one = yield* Semaphore.make(1)
@@ -82,4 +82,22 @@ export const make = Effect.fnUntraced(function* (options: {
       return Stream.fromQueue(queue)
     }),
   })
+})
+
+/** Nothing is kept and nobody watches: for a look at what a session would do. */
+export const nowhere = (sessionId: string): RecorderShape => ({
+  sessionId,
+  journal: {
+    sessionId,
+    path: "",
+    records: [],
+    problems: [],
+    append: () => Effect.fail(new JournalError({ operation: "append", path: "", detail: "nothing is recorded here" })),
+    sync: Effect.void,
+  },
+  transcript: { path: "", write: () => Effect.void },
+  history: History.from([]),
+  emit: () => Effect.void,
+  show: () => Effect.void,
+  watch: Effect.succeed(Stream.empty),
 })

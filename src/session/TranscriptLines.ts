@@ -80,6 +80,7 @@ export class TranscriptLines {
       case "ToolStarted":
         if (this.reply?.blocks.some((held) => isCall(held.event.block, event.toolUseId))) this.reply.started = true
         return this.settleEnded()
+      case "PermissionAsked":
       case "PermissionDecided":
         return this.settleEnded()
       case "ToolEnded":

@@ -4,6 +4,7 @@
  * Neighbouring calls that are safe beside others run together; any other call runs alone, in its place. Whatever the order of
  * their ends, the history pairs results with calls in the order in which the model made them.
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -11,6 +12,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Scope from "effect/Scope"
 import type { BudgetExceeded } from "../kernel/Budget.ts"
 import type { JournalError } from "../session/JournalError.ts"
+import { Recorder } from "../session/Recorder.ts"
 import { type Call, type Prepared, ToolRunner } from "./ToolRunner.ts"
 
 /** How many calls may run at the same time (`CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY`). */
@@ -32,17 +34,48 @@ export interface Round {
   readonly stop: Effect.Effect<void>
 }
 
+/** Calls that run beside each other. */
+interface Group {
+  readonly running: Map<Prepared, Fiber.Fiber<void, JournalError | BudgetExceeded>>
+  /** The call whose failure ends the others. */
+  failed: Prepared | undefined
+}
+
 /** The calls belong to the scope: closing it stops the ones that run. */
 export const make = Effect.gen(function* () {
   const runner = yield* ToolRunner
+  const { history } = yield* Recorder
   const scope = yield* Scope.Scope
   const permits = yield* Semaphore.make(yield* MaxConcurrentCalls)
   const calls: Array<Prepared> = []
-  const early: Array<Fiber.Fiber<void, JournalError | BudgetExceeded>> = []
-
-  const run = (prepared: Prepared) => Semaphore.withPermit(permits, runner.run(prepared))
-  const joinEarly = Effect.suspend(() => Effect.forEach(early, Fiber.join, { discard: true }))
+  const early: Group = { running: new Map(), failed: undefined }
   let started = 0
+
+  const run = Effect.fnUntraced(function* (prepared: Prepared, group: Group) {
+    const outcome = yield* Semaphore.withPermit(permits, runner.run(prepared))
+    if (outcome !== "failed" || !cascades(prepared) || group.failed !== undefined) return
+    group.failed = prepared
+    const others = [...group.running].flatMap(([other, fiber]) => (other === prepared ? [] : [fiber]))
+    // Not waited for: one of them may be waiting for this very place.
+    yield* Effect.forkIn(Fiber.interruptAll(others), scope)
+  })
+  const start = Effect.fnUntraced(function* (prepared: Prepared, group: Group) {
+    group.running.set(prepared, yield* Effect.forkIn(run(prepared, group), scope))
+  })
+  const stop = (group: Group) => Fiber.interruptAll([...group.running.values()])
+
+  /** Waits for all of them. Those that ended with a failed one are answered: they were meant to work together. */
+  const join = Effect.fnUntraced(function* (group: Group) {
+    for (const [{ call }, fiber] of group.running) {
+      const exit = yield* Fiber.await(fiber)
+      if (exit._tag === "Success") continue
+      const isOpen = history.pending().some(({ toolUseId }) => toolUseId === call.id)
+      if (group.failed === undefined || !Cause.hasInterruptsOnly(exit.cause)) return yield* exit
+      if (!isOpen) continue
+      yield* runner.answer(call, "cancelled", `Cancelled: parallel tool call ${group.failed.call.name} errored.`)
+    }
+    group.running.clear()
+  })
 
   const round: Round = {
     add: Effect.fnUntraced(function* (call) {
@@ -52,7 +85,7 @@ export const make = Effect.gen(function* () {
       calls.push(prepared)
       if (!startsEarly) return
       started++
-      early.push(yield* Effect.forkIn(run(prepared), scope))
+      yield* start(prepared, early)
     }),
     calls: () => calls.map((prepared) => prepared.call),
     hasStarted: () => started > 0,
@@ -62,15 +95,20 @@ export const make = Effect.gen(function* () {
     finish: Effect.gen(function* () {
       for (const batch of batches(calls.slice(started))) {
         started = calls.length
-        if (!batch.every(isSafe)) yield* joinEarly
-        yield* Effect.forEach(batch, run, { concurrency: "unbounded", discard: true })
+        // Neighbours of what started early belong to it.
+        const group = batch.every(isSafe) && early.running.size > 0 ? early : { running: new Map(), failed: undefined }
+        if (group !== early) yield* join(early)
+        yield* Effect.forEach(batch, (prepared) => start(prepared, group), { discard: true })
+        yield* Effect.onInterrupt(join(group), () => stop(group))
       }
-      yield* joinEarly
+      yield* join(early)
     }),
-    stop: Effect.suspend(() => Fiber.interruptAll(early)),
+    stop: Effect.suspend(() => stop(early)),
   }
   return round
 })
+
+const cascades = (prepared: Prepared): boolean => prepared._tag === "Ready" && prepared.tool.cascades
 
 const isSafe = (prepared: Prepared): boolean => prepared._tag === "Ready" && prepared.invocation.concurrencySafe
 

@@ -1,10 +1,17 @@
-/** Owns which tools a session has: registered in a scope, looked up by name or alias, listed in an order that never moves. */
+/**
+ * Owns which tools a session has: registered in a scope, looked up by name or alias, listed in an order that never moves. Our own come
+ * first and those of servers behind them, so that a server's tools never move ours.
+ */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { ToolSchema } from "../model/Provider.ts"
+import * as Deferral from "./Deferral.ts"
 import type { Tool } from "./Tool.ts"
+
+/** The tool that finds the schemas of deferred ones; it is offered only where there are any. */
+export const finder = "ToolSearch"
 
 export class ToolCatalog extends Context.Service<
   ToolCatalog,
@@ -13,28 +20,52 @@ export class ToolCatalog extends Context.Service<
     readonly register: <R>(tool: Tool<R>) => Effect.Effect<void, never, R | Scope.Scope>
     readonly find: (name: string) => Tool<never> | undefined
     readonly names: () => ReadonlyArray<string>
-    /** What the model is told, sorted by name: adding a tool never moves another. */
+    /** What the model is told, sorted: adding a tool never moves another. */
     readonly schemas: () => ReadonlyArray<ToolSchema>
+    /** Decides, once, whether schemas are deferred. */
+    readonly latch: (capacity: Deferral.Capacity, above: number) => Deferral.Plan
+    readonly deferral: () => Deferral.Deferral
+    /** Deferred tools that a query means; from now on the model may be told their schemas. */
+    readonly search: (query: string, most: number) => ReadonlyArray<Tool<never>>
+    /** What to add to a complaint about arguments: where the model has not seen the tool's schema, how to see it. */
+    readonly hint: (name: string) => string
   }
 >()("troupe/tools/ToolCatalog") {
-  static readonly layer = (options?: { readonly hidden?: ReadonlySet<string> }): Layer.Layer<ToolCatalog> =>
-    Layer.sync(ToolCatalog, () => make(options?.hidden ?? new Set()))
+  static readonly layer = (options?: {
+    /** Tools that no call may use anyway, and the model need not see. */
+    readonly isHidden?: (name: string) => boolean
+  }): Layer.Layer<ToolCatalog> => Layer.sync(ToolCatalog, () => make(options?.isHidden ?? (() => false)))
 }
 
-const make = (hidden: ReadonlySet<string>): ToolCatalog["Service"] => {
+const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
   const registered: Array<Tool<never>> = []
-  /** What the model is told, kept until a tool comes or goes: the same value each turn, so that nothing is encoded anew. */
+  /** What the model is told, kept until something changes it: the same value each turn, so that nothing is encoded anew. */
   let told: ReadonlyArray<ToolSchema> | undefined
+  let deferral: Deferral.Deferral = "none"
+  /** Deferred tools whose schema the model has asked for, in the order it did. */
+  const found = new Set<string>()
+
   /** The newest registration of a name wins. */
   const visible = () => {
     const byName = new Map<string, Tool<never>>()
-    for (const tool of registered) if (!hidden.has(tool.name)) byName.set(tool.name, tool)
-    return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const tool of registered) if (!isHidden(tool.name)) byName.set(tool.name, tool)
+    if (deferral === "none") byName.delete(finder)
+    return [...byName.values()].sort(order)
   }
+  const schemas = () => {
+    const tools = visible().filter((tool) => tool.listed)
+    const direct = tools.filter((tool) => !tool.deferred || deferral === "none").map(schemaOf)
+    const deferred = tools.filter((tool) => tool.deferred && deferral !== "none")
+    if (deferral === "api") return [...direct, ...deferred.map((tool) => ({ ...schemaOf(tool), defer_loading: true }))]
+    const asked = [...found].flatMap((name) => deferred.find((tool) => tool.name === name) ?? [])
+    return [...direct, ...asked.map(schemaOf)]
+  }
+
   return {
     register: Effect.fnUntraced(function* <R>(tool: Tool<R>) {
       const context = yield* Effect.context<R>()
       const ready = provided(tool, context)
+      if (!(yield* ready.enabled)) return
       yield* Effect.acquireRelease(
         Effect.sync(() => {
           registered.push(ready)
@@ -51,15 +82,47 @@ const make = (hidden: ReadonlySet<string>): ToolCatalog["Service"] => {
       const tools = visible()
       return tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.aliases.includes(name))
     },
-    names: () => visible().map((tool) => tool.name),
-    schemas: () =>
-      (told ??= visible().map((tool) => ({
-        name: tool.name,
-        description: tool.description,
-        input_schema: tool.inputSchema,
-      }))),
+    names: () => visible().flatMap((tool) => (tool.listed ? [tool.name] : [])),
+    schemas: () => (told ??= schemas()),
+    latch: (capacity, above) => {
+      const plan = Deferral.plan(visible(), capacity, above)
+      deferral = plan.deferral
+      told = undefined
+      return plan
+    },
+    deferral: () => deferral,
+    search: (query, most) => {
+      const matches = Deferral.search(
+        query,
+        visible().filter((tool) => tool.deferred),
+        most,
+      )
+      const before = found.size
+      for (const { name } of matches) found.add(name)
+      if (deferral === "client" && found.size > before) told = undefined
+      return matches
+    },
+    hint: (name) => {
+      const isUnseen = registered.some((tool) => tool.name === name && tool.deferred) && !found.has(name)
+      return deferral === "none" || !isUnseen
+        ? ""
+        : `\nYou have not seen its schema: call ${finder} with the query "select:${name}" first, then make the call again.`
+    },
   }
 }
+
+const isServers = ({ name }: Tool<never>): boolean => name.startsWith("mcp__")
+
+const order = (a: Tool<never>, b: Tool<never>): number => {
+  if (isServers(a) !== isServers(b)) return isServers(a) ? 1 : -1
+  return a.name < b.name ? -1 : 1
+}
+
+const schemaOf = (tool: Tool<never>): ToolSchema => ({
+  name: tool.name,
+  description: tool.description,
+  input_schema: tool.inputSchema,
+})
 
 /** A tool that carries the services it was registered with. */
 const provided = <R>(tool: Tool<R>, context: Context.Context<R>): Tool<never> => ({
@@ -71,10 +134,15 @@ const provided = <R>(tool: Tool<R>, context: Context.Context<R>): Tool<never> =>
   },
   interruptBehavior: tool.interruptBehavior,
   maxResultChars: tool.maxResultChars,
+  deferred: tool.deferred,
+  listed: tool.listed,
+  cascades: tool.cascades,
+  enabled: Effect.provideContext(tool.enabled, context),
   decode: (input) =>
     Effect.map(tool.decode(input), (invocation) => ({
       ...invocation,
       effects: Effect.provideContext(invocation.effects, context),
+      opinion: Effect.provideContext(invocation.opinion, context),
       validate: Effect.provideContext(invocation.validate, context),
       evidence: Effect.provideContext(invocation.evidence, context),
       judge: (evidence) => Effect.provideContext(invocation.judge(evidence), context),

@@ -1,5 +1,5 @@
 /**
- * Owns the one gate that every tool call passes: look up, decode, validate, permit, record, run, bound, answer.
+ * Owns the one gate that every tool call passes, from look-up to answer; `attempt` reads as the list of its steps.
  *
  * A call never fails towards the model's side: whatever goes wrong becomes a result the model can act on. Only a journal that
  * cannot be written and a budget that is spent end the work.
@@ -8,49 +8,33 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import { ToolPoints } from "../hooks/ToolPoints.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
-import * as Permissions from "../permissions/Permissions.ts"
-import { Files } from "../platform/Files.ts"
+import { type Decision, Permissions } from "../permissions/Permissions.ts"
+import type { Files } from "../platform/Files.ts"
+import type { Git } from "../platform/Git.ts"
+import type { Host } from "../platform/Host.ts"
+import type { Ripgrep } from "../platform/Ripgrep.ts"
 import type { ToolResultContent } from "../protocol/Content.ts"
 import type { EventOf, ToolOutcome } from "../protocol/Event.ts"
 import { Controls } from "../session/Controls.ts"
 import type { PendingCall } from "../session/History.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import { Recorder } from "../session/Recorder.ts"
-import type { Invocation, Tool } from "./Tool.ts"
-import { ToolCatalog } from "./ToolCatalog.ts"
-import { Workspace } from "./Workspace.ts"
+import * as Examine from "./Examine.ts"
+import * as Results from "./Results.ts"
+import type { RawOutput } from "./Tool.ts"
+import type { ToolCatalog } from "./ToolCatalog.ts"
+import type { Workspace } from "./Workspace.ts"
 
-/** A call as the model made it. */
-export interface Call {
-  readonly id: string
-  readonly name: string
-  readonly input: unknown
-  /** The arguments as they arrived, when they are not JSON. Nobody guesses what was meant. */
-  readonly malformedInput?: string | undefined
-}
+export type { Call, Prepared } from "./Examine.ts"
+type Call = Examine.Call
+type Prepared = Examine.Prepared
+type Ready = Examine.Ready
 
-/** A call that may be tried, with what it would do. */
-export interface Ready {
-  readonly _tag: "Ready"
-  readonly call: Call
-  readonly tool: Tool<never>
-  readonly invocation: Invocation<never>
-  readonly ask: Permissions.Ask
-  /** How many calls had changed something when this was found out. */
-  readonly asOf: number
-}
-
-/** A call that cannot be tried, and why, in words for the model. */
-export interface Rejected {
-  readonly _tag: "Rejected"
-  readonly call: Call
-  readonly why: string
-}
-
-export type Prepared = Ready | Rejected
 export type ToolEnded = EventOf<"ToolEnded">
 
 export class ToolRunner extends Context.Service<
@@ -58,10 +42,10 @@ export class ToolRunner extends Context.Service<
   {
     /** Finds out what a call would do. Nothing runs and nobody is asked. */
     readonly prepare: (call: Call) => Effect.Effect<Prepared, JournalError>
-    /** It only reads, may run beside others, and nobody has to be asked: it may start while the model still speaks. */
+    /** It only reads, may run beside others, and nobody has a say in it: it may start while the model still speaks. */
     readonly mayStartEarly: (prepared: Prepared) => Effect.Effect<boolean>
-    /** Runs a call to its recorded end; an interrupted one is left to whoever interrupted it. */
-    readonly run: (prepared: Prepared) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
+    /** Runs a call to its recorded end, and answers how it ended; an interrupted one is left to whoever interrupted it. */
+    readonly run: (prepared: Prepared) => Effect.Effect<ToolOutcome, JournalError | Budget.BudgetExceeded>
     /** After a crash: what can be repeated without harm is run again, what cannot is reported as unknown. */
     readonly settle: (call: PendingCall) => Effect.Effect<void, JournalError | Budget.BudgetExceeded>
     /** Answers a call that will not run. */
@@ -69,26 +53,34 @@ export class ToolRunner extends Context.Service<
       call: Pick<Call, "id" | "name">,
       outcome: Exclude<ToolOutcome, "completed">,
       why: string,
-    ) => Effect.Effect<void, JournalError>
+    ) => Effect.Effect<ToolOutcome, JournalError>
   }
 >()("troupe/tools/ToolRunner") {
-  static readonly layer = (
-    rules: Permissions.Rules,
-  ): Layer.Layer<ToolRunner, never, ToolCatalog | Recorder | Controls | Workspace | Files> =>
-    Layer.effect(ToolRunner, make(rules))
+  static readonly layer: Layer.Layer<
+    ToolRunner,
+    never,
+    ToolCatalog | Recorder | Controls | Workspace | Permissions | Files | FileSystem.FileSystem | Git | Host | Ripgrep
+  > = Layer.effect(
+    ToolRunner,
+    Effect.suspend(() => make),
+  )
 }
 
-const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
-  const catalog = yield* ToolCatalog
+const make = Effect.gen(function* () {
   const recorder = yield* Recorder
   const controls = yield* Controls
-  const workspace = yield* Workspace
-  const files = yield* Files
+  const permissions = yield* Permissions
+  const examine = yield* Examine.make
+  const bounded = yield* Results.make
+
+  /** Calls that may have changed something: a link, the directory that paths start from. */
+  let changes = 0
+  const look = (call: Call) => Effect.suspend(() => examine(call, changes))
 
   const end = Effect.fnUntraced(function* (
     call: Pick<Call, "id" | "name">,
     outcome: ToolOutcome,
-    result: { readonly content: ToolResultContent; readonly structured?: unknown },
+    { content, display, structured }: Pick<RawOutput, "content" | "structured" | "display">,
     startedAt: number,
   ) {
     yield* recorder.emit({
@@ -97,14 +89,16 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       toolUseId: call.id,
       tool: call.name,
       outcome,
-      content: result.content,
-      ...(result.structured !== undefined && { structured: result.structured }),
+      content,
+      ...(structured !== undefined && { structured }),
+      ...(display !== undefined && { display }),
       durationMs: (yield* Clock.currentTimeMillis) - startedAt,
     })
+    return outcome
   })
 
   const answer: ToolRunner["Service"]["answer"] = Effect.fnUntraced(function* (call, outcome, why) {
-    yield* end(call, outcome, { content: why }, yield* Clock.currentTimeMillis)
+    return yield* end(call, outcome, { content: why }, yield* Clock.currentTimeMillis)
   })
 
   /** A tool's bug is the tool's: the call is answered, the session goes on and says what happened. */
@@ -115,86 +109,44 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
   })
 
   const prepare = (call: Call): Effect.Effect<Prepared, JournalError> =>
-    Effect.catchDefect(examine(call), (bug) =>
+    Effect.catchDefect(look(call), (bug) =>
       Effect.map(crashed(call.name, bug), (why): Prepared => ({ _tag: "Rejected", call, why })),
     )
 
-  const examine = Effect.fnUntraced(function* (call: Call): Effect.fn.Return<Prepared> {
-    const rejected = (why: string): Rejected => ({ _tag: "Rejected", call, why })
-    if (call.malformedInput !== undefined) return rejected(malformed(call.name, call.malformedInput))
-    const tool = catalog.find(call.name)
-    if (tool === undefined) {
-      return rejected(
-        `There is no tool named ${call.name}. The tools of this session are: ${catalog.names().join(", ")}.`,
-      )
-    }
-    const decoded = yield* Effect.result(tool.decode(call.input))
-    if (decoded._tag === "Failure") return rejected(decoded.failure.message)
-    const invocation = decoded.success
-    const { reads = [], writes = [], executes } = yield* invocation.effects
-    const paths = [...new Set([...reads, ...writes])]
-    const outside = yield* Effect.filter(paths, (path) => Effect.map(workspace.contains(path), (inside) => !inside))
-    // By the name it was given and by the place it leads to: a link must not make a guarded file look harmless.
-    const sensitive = yield* Effect.filter(writes, (path) =>
-      Effect.map(workspace.real(path), (real) => workspace.isSensitive(path) || workspace.isSensitive(real)),
-    )
-    const ask: Permissions.Ask = {
-      toolUseId: call.id,
-      tool: tool.name,
-      input: invocation.input,
-      summary: invocation.summary,
-      readOnly: invocation.readOnly,
-      reads,
-      writes,
-      executes,
-      outside,
-      sensitive,
-    }
-    return { _tag: "Ready", call, tool, invocation, ask, asOf: changes }
-  })
-
-  /** Calls that may have changed something: a link, the directory that paths start from. */
-  let changes = 0
-
   /** Without asking anybody. */
-  const isAllowed = Effect.fnUntraced(function* (prepared: Prepared) {
-    if (prepared._tag === "Rejected") return false
-    const { permissionMode } = yield* controls.current
-    const decision = Permissions.settle(prepared.ask, permissionMode, rules)
-    return decision !== "ask" && decision.behavior === "allow"
-  })
+  const isAllowed = (prepared: Prepared) =>
+    prepared._tag === "Rejected"
+      ? Effect.succeed(false)
+      : Effect.map(permissions.settle(prepared.ask.call), ({ decision }) => decision === "allow")
 
   const mayStartEarly = Effect.fnUntraced(function* (prepared: Prepared) {
     if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe)
       return false
-    return yield* isAllowed(prepared)
+    const { concerns } = yield* ToolPoints
+    return !concerns(prepared.tool.name) && (yield* isAllowed(prepared))
   })
 
-  /** A person answers when they like, and the world goes on meanwhile. */
-  const isStill = Effect.fnUntraced(function* ({ call, ask }: Ready) {
-    const now = yield* examine(call)
-    return now._tag === "Ready" && JSON.stringify(now.ask) === JSON.stringify(ask)
-  })
-
-  /** Everything between "may be tried" and "has run"; what fails here is an answer to the model. */
+  /**
+   * The steps of a call: look-up with aliases, schema and effects (`look`), semantic checks, whoever speaks before a tool, the
+   * decision, the denial, the budget, the record of the attempt, the run, the bounds of its result, whoever speaks after a tool, what
+   * else it says to the model, and what kind of end it was.
+   */
   const attempt = Effect.fnUntraced(function* (prepared: Ready) {
     // What a call would touch is judged by the world as it is now, not as it was when the model made the call.
-    const ready = prepared.asOf === changes ? prepared : yield* examine(prepared.call)
-    if (ready._tag === "Rejected") return yield* answer(ready.call, "failed", ready.why)
-    const { call, tool, invocation, ask } = ready
-    const valid = yield* Effect.result(invocation.validate)
-    if (valid._tag === "Failure") return yield* answer(call, "failed", valid.failure.message)
+    const found = prepared.asOf === changes ? prepared : yield* look(prepared.call)
+    if (found._tag === "Rejected") return yield* answer(found.call, "failed", found.why)
+    const valid = yield* Effect.result(found.invocation.validate)
+    if (valid._tag === "Failure") return yield* answer(found.call, "failed", valid.failure.message)
 
-    const { permissionMode } = yield* controls.current
-    const decision = yield* Permissions.decide(ask, permissionMode, rules)
-    yield* recorder.emit({
-      _tag: "PermissionDecided",
-      toolUseId: call.id,
-      tool: tool.name,
-      behavior: decision.behavior,
-      reason: decision.reason,
-      by: decision.by,
-    })
+    const points = yield* ToolPoints
+    const spoken = yield* spokenAbout(found)
+    if (spoken._tag === "Rejected") return yield* answer(spoken.call, "failed", spoken.why)
+
+    const decided = yield* permissions.decide(spoken.ask)
+    const { ready, decision } = yield* rewritten(spoken, decided)
+    if (ready._tag === "Rejected") return yield* answer(ready.call, "failed", ready.why)
+    const { call } = ready
+    yield* decidedOn(ready, decision)
     if (decision.behavior === "deny") return yield* answer(call, "denied", `Permission denied: ${decision.reason}`)
     if (decision.by === "person" && !(yield* isStill(ready))) {
       return yield* answer(
@@ -203,19 +155,80 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
         "While the user was asked, what this call would touch has changed. Look again.",
       )
     }
-    const startedAt = yield* Clock.currentTimeMillis
 
     yield* Budget.charge({ toolCalls: 1 })
-    const evidence = yield* invocation.evidence
-    return yield* Effect.uninterruptibleMask((restore) => perform(ready, evidence, startedAt, restore))
+    const startedAt = yield* Clock.currentTimeMillis
+    const evidence = yield* ready.invocation.evidence
+    return yield* Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        yield* began(ready, evidence)
+        const exit = yield* running(ready, startedAt, restore)
+        const { outcome, result } = yield* judged(ready, exit, restore)
+        const content = yield* bounded(result.content, ready.tool.maxResultChars, call.id)
+        const { tool, input } = ready.ask
+        const after =
+          outcome === "completed" || outcome === "failed"
+            ? yield* points.after({ toolUseId: call.id, tool, input, outcome, content, structured: result.structured })
+            : {}
+        yield* end(call, outcome, { ...result, content: after.updatedOutput ?? content }, startedAt)
+        yield* also(ready, [...(result.messages ?? []), ...(after.context ?? [])], result.controls)
+        return outcome
+      }),
+    )
   })
 
-  /** From the record that it begins to the record of how it ended: an interrupt reaches the work, never the records. */
-  const perform = Effect.fnUntraced(function* (
+  /** PreToolUse. What is said there goes into the decision; other arguments are looked at like the model's. */
+  const spokenAbout = Effect.fnUntraced(function* (found: Ready) {
+    const { before, concerns } = yield* ToolPoints
+    if (!concerns(found.tool.name)) return found
+    const { toolUseId, tool, input } = found.ask
+    const { behavior, context = [], reason, updatedInput } = yield* before({ toolUseId, tool, input })
+    yield* also(found, context, undefined)
+    const ready = updatedInput === undefined ? found : yield* look({ ...found.call, input: updatedInput })
+    if (ready._tag === "Rejected" || behavior === undefined) return ready
+    const hook = { behavior, ...(reason !== undefined && { reason }) }
+    return { ...ready, ask: { ...ready.ask, call: { ...ready.ask.call, hook } } }
+  })
+
+  /** Arguments that a person put in are judged like the model's, except that nobody is asked again. */
+  const rewritten = Effect.fnUntraced(function* (found: Ready, decision: Decision) {
+    if (decision.updatedInput === undefined) return { ready: found, decision }
+    const ready = yield* look({ ...found.call, input: decision.updatedInput })
+    if (ready._tag === "Rejected") return { ready, decision }
+    const valid = yield* Effect.result(ready.invocation.validate)
+    if (valid._tag === "Failure") {
+      const rejected: Prepared = { _tag: "Rejected", call: found.call, why: valid.failure.message }
+      return { ready: rejected, decision }
+    }
+    const settled = yield* permissions.settle(ready.ask.call)
+    const denied: Decision = { behavior: "deny", reason: settled.reason, by: "rule", step: settled.step }
+    return { ready, decision: settled.decision === "deny" ? denied : decision }
+  })
+
+  const decidedOn = Effect.fnUntraced(function* ({ call, tool, ask }: Ready, decision: Decision) {
+    const { behavior, by, reason, step } = decision
+    yield* recorder.emit({
+      _tag: "PermissionDecided",
+      toolUseId: call.id,
+      tool: tool.name,
+      behavior,
+      reason,
+      by,
+      step,
+      ...(decision.rules !== undefined && { rules: decision.rules }),
+      ...(ask.call.touches.length > 0 && { effects: ask.call.touches.slice(0, mostRecorded) }),
+    })
+  })
+
+  /** A person answers when they like, and the world goes on meanwhile. */
+  const isStill = Effect.fnUntraced(function* ({ call, ask }: Ready) {
+    const now = yield* look(call)
+    return now._tag === "Ready" && JSON.stringify(now.ask) === JSON.stringify(ask)
+  })
+
+  const began = Effect.fnUntraced(function* (
     { call, tool, invocation }: Ready,
     evidence: Readonly<Record<string, string>>,
-    startedAt: number,
-    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
   ) {
     yield* recorder.emit({
       _tag: "ToolStarted",
@@ -225,56 +238,67 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
       idempotency: invocation.idempotency,
       ...(Object.keys(evidence).length > 0 && { evidence }),
     })
-    if (!invocation.readOnly) changes++
     // What may not happen twice must be known to have begun, whatever happens to the machine.
     if (invocation.idempotency === "once") yield* recorder.journal.sync
+  })
 
-    const progress = (text: string) =>
+  /** An interrupt reaches the work, never the records around it. */
+  const running = Effect.fnUntraced(function* ({ call, tool, invocation }: Ready, startedAt: number, restore: Restore) {
+    const progress = (text: string, data?: unknown) =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
         recorder.show({
           _tag: "ToolProgressed",
           toolUseId: call.id,
           tool: tool.name,
           text,
+          ...(data !== undefined && { data }),
           elapsedMs: now - startedAt,
         }),
       )
+    if (!invocation.readOnly) changes++
     const work = invocation.run({ toolUseId: call.id, progress })
     const exit = yield* Effect.exit(tool.interruptBehavior === "block" ? work : restore(work))
     if (!invocation.readOnly) changes++
-    if (exit._tag === "Success") {
-      const content = yield* bounded(exit.value.content, tool.maxResultChars, call.id)
-      return yield* end(call, "completed", { ...exit.value, content }, startedAt)
-    }
+    return exit
+  })
+
+  /** How it ended: done, failed with what the tool says, interrupted, or by a bug. */
+  const judged = Effect.fnUntraced(function* (
+    { tool }: Ready,
+    exit: Effect.Success<ReturnType<typeof running>>,
+    restore: Restore,
+  ): Effect.fn.Return<{ readonly outcome: ToolOutcome; readonly result: RawOutput }, JournalError> {
+    if (exit._tag === "Success") return { outcome: "completed", result: exit.value }
+    const failed = (content: ToolResultContent, structured?: unknown) =>
+      ({ outcome: "failed", result: { content, ...(structured !== undefined && { structured }) } }) as const
     const failure = Cause.findErrorOption(exit.cause)
-    if (failure._tag === "Some") {
-      const { message, structured } = failure.value
-      const content = yield* bounded(message, tool.maxResultChars, call.id)
-      return yield* end(call, "failed", { content, structured }, startedAt)
-    }
+    if (failure._tag === "Some") return failed(failure.value.message, failure.value.structured)
     if (Cause.hasInterrupts(exit.cause)) {
       // Ours: the turn ends and answers the call. The tool's own: it is a failure like any other.
       yield* restore(Effect.void)
-      return yield* end(call, "failed", { content: `${tool.name} was interrupted from within.` }, startedAt)
+      return failed(`${tool.name} was interrupted from within.`)
     }
-    return yield* end(call, "failed", { content: yield* crashed(tool.name, Cause.squash(exit.cause)) }, startedAt)
+    return failed(yield* crashed(tool.name, Cause.squash(exit.cause)))
   })
 
-  /** A result that is too long goes to disk; the model gets its beginning and the way to the rest. */
-  const bounded = Effect.fnUntraced(function* (content: ToolResultContent, limit: number, callId: string) {
-    if (typeof content !== "string" || content.length <= limit) return content
-    const path = `${workspace.spillDir}/${callId}.txt`
-    const saved = yield* Effect.result(files.writeAtomic(path, content, { mode: 0o600, makeParents: true }))
-    const rest =
-      saved._tag === "Success" ? `The whole output is in ${path}` : `The rest is lost: ${saved.failure.message}`
-    return [
-      "<persisted-output>",
-      `The output has ${content.length} characters, more than fit here. ${rest}`,
-      "",
-      `Its first ${previewChars} characters:`,
-      content.slice(0, previewChars),
-      "</persisted-output>",
-    ].join("\n")
+  /** What else comes of it: words for the model, and another mode or model if the tool ran alone. */
+  const also = Effect.fnUntraced(function* (
+    { call, invocation }: Ready,
+    messages: ReadonlyArray<string>,
+    change: RawOutput["controls"],
+  ) {
+    const { lastPromptId } = recorder.history
+    for (const content of messages) {
+      yield* recorder.emit({
+        _tag: "PromptReceived",
+        uuid: yield* Ids.uuid,
+        promptId: lastPromptId ?? call.id,
+        content,
+        delivery: "between_rounds",
+        harness: true,
+      })
+    }
+    if (change !== undefined && !invocation.concurrencySafe) yield* controls.change(call.name, change)
   })
 
   const run = (prepared: Prepared) =>
@@ -290,36 +314,28 @@ const make = Effect.fnUntraced(function* (rules: Permissions.Rules) {
     input,
     malformedInput,
     started,
+    asked,
   }: PendingCall) {
     const call = { id, name, input, malformedInput }
+    // The question outlived the session: it is put again.
+    if (started === undefined && asked === true) return yield* run(yield* prepare(call))
     if (started === undefined) {
       return yield* answer(call, "cancelled", "The session ended before this call was started. It was not run.")
     }
     const prepared = yield* prepare(call)
     if (started.idempotency !== "once" && (yield* isAllowed(prepared))) return yield* run(prepared)
     const found = prepared._tag === "Ready" ? yield* prepared.invocation.judge(started.evidence) : undefined
-    yield* answer(call, "unknown", found === undefined ? unknown : `${unknown}\n${found}`)
+    return yield* answer(call, "unknown", found === undefined ? unknown : `${unknown}\n${found}`)
   })
 
-  return ToolRunner.of({
-    prepare,
-    mayStartEarly,
-    run,
-    settle,
-    answer,
-  })
+  return ToolRunner.of({ prepare, mayStartEarly, run, settle: (call) => Effect.asVoid(settle(call)), answer })
 })
 
-const previewChars = 2_000
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** A command line may touch more than anybody wants to read. */
+const mostRecorded = 50
 
 const unknown =
   "The session ended while this call was running, so its outcome is unknown: it may have happened completely, in part or not at " +
   "all. It was not repeated. Find out what is the case before you do it again."
-
-const malformed = (tool: string, raw: string): string => {
-  const shown = raw.length > 200 ? `${raw.slice(0, 200)}… (${raw.length} characters)` : raw
-  return (
-    `The arguments of this ${tool} call are not complete, valid JSON, so it was not run: ${shown}\n` +
-    "Send the call again with complete arguments; split a very long one into several calls."
-  )
-}

@@ -23,6 +23,7 @@ const nothing = {
   executes: undefined,
   outside: [],
   sensitive: [],
+  call: { tool: "", input: {}, readOnly: false, touches: [] },
 }
 
 const prepare = (safe: boolean | "rejected", index: number) =>

@@ -5,6 +5,7 @@ import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import { Host } from "../../platform/Host.ts"
 import { Process, type RunResult } from "../../platform/Process.ts"
+import * as Tasks from "../Tasks.ts"
 import * as Tool from "../Tool.ts"
 import { Workspace } from "../Workspace.ts"
 import * as SafeCommand from "./SafeCommand.ts"
@@ -18,18 +19,42 @@ const Input = Schema.Struct({
     }),
   ),
   description: Schema.optionalKey(Schema.String.annotate({ description: "What it does, in five to ten words" })),
+  run_in_background: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Return at once and let it go on; you are told when it ends" }),
+  ),
 })
 type Input = typeof Input.Type
+
+const Output = Schema.Struct({
+  stdout: Schema.String,
+  stderr: Schema.String,
+  interrupted: Schema.Boolean,
+  isImage: Schema.Boolean,
+  exitCode: Schema.optionalKey(Schema.Finite),
+  returnCodeInterpretation: Schema.optionalKey(Schema.String),
+  persistedOutputPath: Schema.optionalKey(Schema.String),
+  persistedOutputSize: Schema.optionalKey(Schema.Finite),
+  backgroundTaskId: Schema.optionalKey(Schema.String),
+  /** Where a background task's output goes. */
+  rawOutputPath: Schema.optionalKey(Schema.String),
+})
+type Output = typeof Output.Type
 
 /** Kept of the output; with the notes around it the answer stays under `maxResultChars`. */
 const maxOutputBytes = 29_000
 const maxResultChars = 30_000
+/** Kept on disk of output that is longer. */
+const maxSpillBytes = 64 * 1024 * 1024
+
+const longestInBackground = 7_200_000
 
 const description = `Runs a command in bash and returns what it prints.
 - The directory carries over to the next call as long as it stays in the workspace; variables, functions and aliases do not. Prefer absolute paths to cd.
 - stdin is empty and there is no terminal: pass flags instead of answering prompts, and avoid editors and pagers.
 - Everything the command starts ends with it. It is stopped after its timeout.
-- Output over ${maxResultChars} characters is cut in the middle; the whole of it is saved to a file that is named in the result.
+- With run_in_background it goes on while you do something else, until it ends, TaskStop stops it, its timeout passes (only if given; at most ${longestInBackground} ms) or the session ends; do not add &. You are told when it ends. Its output goes to a file to Read; TaskOutput returns what is new.
+- Do not sleep to wait: Monitor waits for a task, a line of its output or a file.
+- Output over ${maxResultChars} characters is cut in the middle; the whole of it (up to 64 MB) is saved to a file that is named in the result.
 - Use Read, Edit, Write, Glob and Grep rather than cat, sed, echo, find and grep. Quote paths with spaces. Join dependent commands with &&.`
 
 /** The command may end with `exit`, so the directory is noted when the shell ends, whatever ends it. */
@@ -45,18 +70,39 @@ const limits = Effect.map(Host, (host) => {
 })
 
 const validate = Effect.fnUntraced(function* (input: Input) {
-  const { most } = yield* limits
+  const background = input.run_in_background === true
+  if (background && !(yield* Tasks.allowed)) {
+    return yield* failure("Background tasks are switched off (CLAUDE_CODE_DISABLE_BACKGROUND_TASKS). Run it without.")
+  }
+  const most = background ? longestInBackground : (yield* limits).most
   if (input.timeout !== undefined && input.timeout > most) {
     return yield* failure(`timeout is ${input.timeout} ms and may be at most ${most} ms.`)
   }
   if (input.command.includes("\0"))
     return yield* failure("The command contains a NUL character, which no shell can take.")
+  if (!background && isBareSleep(input.command)) {
+    return yield* failure(
+      `"${input.command.trim()}" only sleeps, so it was not run. To wait for a background task, a line of its output or a file, ` +
+        "use Monitor; to wait for a command, start it with run_in_background: you are told when it ends.",
+    )
+  }
 })
 
-export const Bash = Tool.make<Input, Services>({
+const units: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Nothing but a sleep of two seconds or more; one among other commands is their business. */
+const isBareSleep = (command: string): boolean => {
+  const words = /^\s*sleep((?:\s+[\d.]+[smhd]?)+)\s*;?\s*$/.exec(command)?.[1]?.trim().split(/\s+/) ?? []
+  const seconds = words.map((word) => Number.parseFloat(word) * (units[word.replaceAll(/[\d.]/g, "")] ?? 1))
+  return seconds.reduce((sum, one) => sum + one, 0) >= 2
+}
+
+export const Bash = Tool.make<Input, Services, Output>({
   name: "Bash",
   description,
   input: Input,
+  output: Output,
+  cascades: true,
   readOnly: (input) => SafeCommand.isReadOnly(input.command),
   concurrencySafe: (input) => SafeCommand.isReadOnly(input.command),
   maxResultChars,
@@ -72,6 +118,7 @@ export const Bash = Tool.make<Input, Services>({
     const paths = yield* Path.Path
     const fs = yield* FileSystem.FileSystem
     yield* validate(input)
+    if (input.run_in_background === true) return yield* inBackground(input, call.toolUseId)
     const timeout = input.timeout ?? (yield* limits).usual
     // Output that cannot be saved is still shown in part, so a missing directory is no reason to fail.
     yield* Effect.ignore(fs.makeDirectory(workspace.spillDir, { recursive: true, mode: 0o700 }))
@@ -87,9 +134,10 @@ export const Bash = Tool.make<Input, Services>({
           command: "bash",
           args: ["-c", wrapper, "bash", input.command, cwdFile],
           cwd: start,
-          env: { ...host.allEnv, PWD: start, CLAUDECODE: "1", GIT_EDITOR: "true" },
+          env: { ...host.allEnv, PWD: start, ...quiet },
           timeout,
           maxOutputBytes,
+          maxSpillBytes,
           spillTo: paths.join(workspace.spillDir, `${name}.output.txt`),
           onOutput,
         })
@@ -101,7 +149,48 @@ export const Bash = Tool.make<Input, Services>({
     const moved = yield* follow(start, cwdFile)
     return yield* answer(input, timeout, result, moved)
   }),
+  show: { result: (output) => shown(output) },
 })
+
+/** Nobody sits at its terminal. */
+const quiet = { CLAUDECODE: "1", GIT_EDITOR: "true" }
+
+const inBackground = Effect.fnUntraced(function* (input: Input, toolUseId: string) {
+  const tasks = yield* Tasks.Tasks
+  const host = yield* Host
+  const { command, description, timeout } = input
+  const task = yield* tasks
+    .start({
+      type: "local_bash",
+      command,
+      description,
+      toolUseId,
+      cwd: yield* directory,
+      env: { ...host.allEnv, ...quiet },
+      timeout,
+    })
+    .pipe(Effect.mapError((error) => failure(error.message)))
+  const structured: Output = {
+    stdout: "",
+    stderr: "",
+    interrupted: false,
+    isImage: false,
+    backgroundTaskId: task.id,
+    rawOutputPath: task.outputFile,
+  }
+  return {
+    content:
+      `Command running in background with ID: ${task.id}. Its output goes to ${task.outputFile}\n` +
+      "You are told when it ends. Until then go on; Read the file or use TaskOutput to look, Monitor to wait.",
+    structured,
+  }
+})
+
+/** For people: what it printed, errors last. */
+const shown = ({ stdout, stderr, backgroundTaskId }: Output): string => {
+  if (backgroundTaskId !== undefined) return `Running in the background (${backgroundTaskId})`
+  return [stdout.trimEnd(), stderr.trimEnd()].filter((part) => part !== "").join("\n") || "(no output)"
+}
 
 /** Where the next command starts: the root again, if the current directory is gone. */
 const directory = Effect.gen(function* () {
@@ -145,22 +234,25 @@ const streamed = <A, E, R>(
   )
 }
 
+const spilled = ({ totalBytes, spillProblem }: RunResult, file: string): string =>
+  spillProblem === undefined
+    ? `[The whole output, ${totalBytes} bytes, is in ${file}]`
+    : `[The output has ${totalBytes} bytes; only its beginning is in ${file}: ${spillProblem}]`
+
 const answer = (
   input: Input,
   timeout: number,
   result: RunResult,
   moved: string | undefined,
-): Effect.Effect<Tool.ToolOutput, Tool.ToolFailure> => {
+): Effect.Effect<Tool.ToolOutput<Output>, Tool.ToolFailure> => {
   const output = result.combined.replace(/^(?:[ \t]*\r?\n)+/, "").trimEnd()
   const meaning = result.exitCode === 1 && result.stderr === "" ? SafeCommand.meaningOfOne(input.command) : undefined
   const notes = [
-    ...(result.spilledTo === undefined
-      ? []
-      : [`[The whole output, ${result.totalBytes} bytes, is in ${result.spilledTo}]`]),
+    ...(result.spilledTo === undefined ? [] : [spilled(result, result.spilledTo)]),
     ...(result.leftoversKilled ? ["[It left processes running in the background; they were ended.]"] : []),
     ...(moved === undefined ? [] : [moved]),
   ]
-  const structured = {
+  const structured: Output = {
     stdout: result.stdout,
     stderr: result.stderr,
     interrupted: result.timedOut,
@@ -183,9 +275,9 @@ const answer = (
     const why = result.signal === undefined ? "" : ` (ended by ${result.signal})`
     return Effect.fail(new Tool.ToolFailure({ message: say(`Exit code ${result.exitCode}${why}`), structured }))
   }
-  const quiet = output === "" && meaning === undefined ? "(no output)" : undefined
+  const nothing = output === "" && meaning === undefined ? "(no output)" : undefined
   return Effect.succeed({
-    content: say(meaning === undefined ? quiet : `(exit code 1: ${meaning})`),
+    content: say(meaning === undefined ? nothing : `(exit code 1: ${meaning})`),
     structured,
   })
 }

@@ -47,7 +47,11 @@ const plan = Effect.fnUntraced(function* (input: Input) {
   return { change: yield* Change.make(path, { source, file }, text), lines }
 })
 
-const replaced = Effect.fnUntraced(function* (path: string, file: TextFile, input: Input) {
+/** One replacement, as an edit asks for it. */
+export type Passage = Omit<Input, "file_path">
+
+/** The text with the passage replaced, and the lines where that was. */
+export const replaced = Effect.fnUntraced(function* (path: string, file: TextFile, input: Passage) {
   if (file.text === "") {
     if (input.old_string === "") return { text: input.new_string, lines: [1] }
     return yield* failure(`${path} is empty: old_string is not in it.`)
@@ -70,7 +74,7 @@ const replaced = Effect.fnUntraced(function* (path: string, file: TextFile, inpu
   return { text, lines }
 })
 
-const notFound = (path: string, text: string, input: Input): Tool.ToolFailure => {
+const notFound = (path: string, text: string, input: Passage): Tool.ToolFailure => {
   const said = `old_string is not in ${path}.`
   if (/^ *\d+\t/m.test(input.old_string)) {
     return failure(`${said} It seems to carry line numbers; they are not part of the file, leave them out.`)

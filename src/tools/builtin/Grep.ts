@@ -29,6 +29,7 @@ const Input = Schema.Struct({
   context: Schema.optionalKey(Lines.annotate({ description: "Same as -C" })),
   "-n": Schema.optionalKey(Schema.Boolean.annotate({ description: "Line numbers (content; default true)" })),
   "-i": Schema.optionalKey(Schema.Boolean.annotate({ description: "Ignore case" })),
+  "-o": Schema.optionalKey(Schema.Boolean.annotate({ description: "Only the matched parts (content)" })),
   multiline: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Let matches span lines; . then matches newlines too" }),
   ),
@@ -85,6 +86,7 @@ const options = (input: Input, mode: Mode): ReadonlyArray<string> => {
     // In one order every time, so that a second page continues the first.
     "--sort=path",
     input["-n"] === false ? "--no-line-number" : "--line-number",
+    ...(input["-o"] === true ? ["--only-matching"] : []),
     ...(around === undefined
       ? [...number("--after-context", input["-A"]), ...number("--before-context", input["-B"])]
       : number("--context", around)),
@@ -179,11 +181,12 @@ const content = (shown: Page, found: Found): Tool.ToolOutput => ({
 })
 
 const counts = (shown: Page, found: Found): Tool.ToolOutput => {
-  const numMatches = shown.lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(":") + 1)), 0)
-  const numFiles = shown.lines.length
+  // Of all files, also of those on other pages.
+  const numMatches = shown.all.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(":") + 1)), 0)
+  const numFiles = shown.all.length
   const total = `${numMatches} matching lines in ${numFiles} files.`
   return {
-    content: said(numFiles === 0 ? [none("matches", shown)] : [...shown.lines, total], shown, found),
+    content: said(shown.lines.length === 0 ? [none("matches", shown)] : [...shown.lines, total], shown, found),
     structured: {
       mode: "count",
       numFiles,

@@ -30,7 +30,10 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Notebook))
 export const parse = (json: string): ReadonlyArray<Cell> | undefined =>
   Option.getOrUndefined(Option.map(decode(json), (notebook) => notebook.cells))
 
-const joined = (lines: typeof Lines.Type): string => (typeof lines === "string" ? lines : lines.join(""))
+/** What NotebookEdit calls a cell: its own id, or its place where it has none. */
+export const idOf = (cell: Pick<Cell, "id">, index: number): string => cell.id ?? `cell-${index}`
+
+export const joined = (lines: typeof Lines.Type): string => (typeof lines === "string" ? lines : lines.join(""))
 const isLines = Schema.is(Lines)
 const outputChars = 10_000
 
@@ -46,7 +49,7 @@ export const render = (cells: ReadonlyArray<Cell>): ReadonlyArray<Block> => {
     words = []
   }
   for (const [index, cell] of cells.entries()) {
-    const name = cell.id === undefined ? `cell ${index + 1}` : `cell ${index + 1} (${cell.id})`
+    const name = `cell ${index + 1} (${idOf(cell, index)})`
     const said = [`[${name}, ${cell.cell_type}]`, joined(cell.source)]
     const images: Array<Block> = []
     for (const output of cell.outputs ?? []) {

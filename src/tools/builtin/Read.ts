@@ -8,7 +8,8 @@ import { Workspace } from "../Workspace.ts"
 import * as Excerpt from "./Excerpt.ts"
 import * as Media from "./Media.ts"
 import * as Notebook from "./Notebook.ts"
-import { decodeText, failure, load, megabytes, type Services, type Source, touched } from "./Source.ts"
+import * as PdfPages from "./PdfPages.ts"
+import { decodeText, failure, load, type Services, type Source, touched } from "./Source.ts"
 
 const Input = Schema.Struct({
   file_path: Schema.String.annotate({ description: "Absolute path of the file" }),
@@ -18,12 +19,16 @@ const Input = Schema.Struct({
   limit: Schema.optionalKey(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({ description: "How many lines to read" }),
   ),
+  pages: Schema.optionalKey(
+    Schema.String.annotate({ description: `Pages of a PDF: "3", "1-5"; at most ${PdfPages.maxPages} at once` }),
+  ),
 })
 type Input = typeof Input.Type
 
 const description = `Reads a file. Lines come back numbered as by \`cat -n\`: number, tab, content; the number is not part of the file.
 - Up to ${Excerpt.maxLines} lines from the start; pass offset and limit to read another part of a long file. Lines over ${Excerpt.maxLineChars} characters are cut.
-- Shows images (PNG, JPEG, GIF, WebP) and PDF files as they look, and notebooks (.ipynb) as cells with outputs.
+- Shows images (PNG, JPEG, GIF, WebP) and short PDF files as they look, and notebooks (.ipynb) as cells with outputs.
+- A PDF of more than ${PdfPages.maxWhole} pages is read as text, in parts named by pages.
 - Reads files only; list directories with Glob or ls. Several files can be read at once in parallel calls.`
 
 export const Read = Tool.make<Input, Services>({
@@ -43,7 +48,7 @@ export const Read = Tool.make<Input, Services>({
     const kind = paths.extname(source.path).toLowerCase()
 
     if (imageKinds.has(kind)) return yield* readImage(source)
-    if (kind === ".pdf") return yield* readPdf(source, paths.basename(source.path))
+    if (kind === ".pdf") return yield* PdfPages.read(source, paths.basename(source.path), input.pages)
 
     const { text } = yield* decodeText(source)
     const cells = kind === ".ipynb" && input.offset === undefined ? Notebook.parse(text) : undefined
@@ -80,24 +85,6 @@ const readImage = (source: Source): Effect.Effect<Tool.ToolOutput, Tool.ToolFail
         ...(found.size !== undefined && { dimensions: found.size }),
       },
     },
-  })
-}
-
-const readPdf = (source: Source, title: string): Effect.Effect<Tool.ToolOutput, Tool.ToolFailure> => {
-  if (!Media.isPdf(source.bytes))
-    return Effect.fail(failure(`${source.path} is not a PDF document, whatever its name says.`))
-  if (source.bytes.length > Media.maxPdfBytes) {
-    const limit = megabytes(Media.maxPdfBytes)
-    return Effect.fail(
-      failure(
-        `${source.path} is too large to show (${megabytes(source.bytes.length)}, the limit is ${limit}). ` +
-          `Extract its text or split it with a command in Bash.`,
-      ),
-    )
-  }
-  return Effect.succeed({
-    content: [Media.pdfBlock(source.bytes, title)],
-    structured: { type: "pdf", file: { filePath: source.path, originalSize: source.bytes.length } },
   })
 }
 

@@ -3,19 +3,37 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Result from "effect/Result"
+import type { ModelTable } from "../../cost/ModelTable.ts"
+import type { Model } from "../../model/Model.ts"
 import { fromPlatform } from "../../platform/FileError.ts"
 import { Files } from "../../platform/Files.ts"
 import type { Host } from "../../platform/Host.ts"
 import type { Process } from "../../platform/Process.ts"
 import type { Ripgrep } from "../../platform/Ripgrep.ts"
 import * as Text from "../../platform/Text.ts"
+import type { Controls } from "../../session/Controls.ts"
 import type { FileMemory } from "../FileMemory.ts"
+import type { Tasks } from "../Tasks.ts"
 import { ToolFailure } from "../Tool.ts"
+import type { ToolCatalog } from "../ToolCatalog.ts"
 import { Workspace } from "../Workspace.ts"
 import * as NearMatch from "./NearMatch.ts"
 
 /** What the coding tools need together. */
-export type Services = FileSystem.FileSystem | Path.Path | Files | Process | Host | Ripgrep | Workspace | FileMemory
+export type Services =
+  | FileSystem.FileSystem
+  | Path.Path
+  | Files
+  | Process
+  | Host
+  | Ripgrep
+  | Workspace
+  | FileMemory
+  | Tasks
+  | ToolCatalog
+  | Controls
+  | Model
+  | ModelTable
 
 export const failure = (message: string): ToolFailure => new ToolFailure({ message })
 

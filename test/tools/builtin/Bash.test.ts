@@ -159,6 +159,25 @@ describe("Bash", () => {
     ),
   )
 
+  it.live("takes a gigabyte of output without the memory or the disk for it", () =>
+    inWorkspace(() =>
+      Effect.gen(function* () {
+        const before = process.memoryUsage().rss
+        let most = before
+        const output = yield* call(Bash, { command: "head -c 1073741824 /dev/zero | tr '\\0' x" }, () => {
+          most = Math.max(most, process.memoryUsage().rss)
+        })
+        assert.isBelow(Math.max(most, process.memoryUsage().rss) - before, 100 * 1024 * 1024)
+        assert.match(
+          String(output.content),
+          /\[The output has 1073741824 bytes; only its beginning is in .*longer than/,
+        )
+        const saved = (output.structured as { persistedOutputPath: string }).persistedOutputPath
+        assert.strictEqual(fs.statSync(saved).size, 64 * 1024 * 1024)
+      }),
+    ),
+  )
+
   it.live("refuses arguments that make no sense", () =>
     inWorkspace(() =>
       Effect.gen(function* () {

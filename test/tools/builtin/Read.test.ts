@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { Read } from "../../../src/tools/builtin/Read.ts"
 import { FileMemory } from "../../../src/tools/FileMemory.ts"
+import { pdf } from "./pdf.ts"
 import { call, inWorkspace, refusal, said } from "./kit.ts"
 
 const png = (width: number, height: number): Buffer => {
@@ -166,14 +167,49 @@ describe("Read", () => {
     ),
   )
 
-  it.live("hands a PDF over as a document, if it is one", () =>
+  it.live("hands a short PDF over as a document, if it is one", () =>
     inWorkspace(({ put }) =>
       Effect.gen(function* () {
-        const output = yield* call(Read, { file_path: put("a.pdf", "%PDF-1.7 …") })
+        const output = yield* call(Read, { file_path: put("a.pdf", pdf(["Hello"])) })
         const [block] = output.content as ReadonlyArray<{ type: string; title: string }>
         assert.strictEqual(block?.type, "document")
         assert.strictEqual(block?.title, "a.pdf")
         assert.match(yield* refusal(Read, { file_path: put("b.pdf", "hello") }), /is not a PDF/)
+        // The API would refuse it with every later request.
+        assert.match(yield* refusal(Read, { file_path: put("c.pdf", "%PDF-1.7 and no more") }), /damaged or no PDF/)
+      }),
+    ),
+  )
+
+  it.live("reads pages of a PDF as text, at most twenty at once", () =>
+    inWorkspace(({ put }) =>
+      Effect.gen(function* () {
+        const names = Array.from({ length: 25 }, (_, index) => (index === 3 ? "" : `Words of page ${index + 1}`))
+        const file_path = put("long.pdf", pdf(names))
+        const read = (pages: string) => said(Read, { file_path, pages })
+        const refused = (pages?: string) => refusal(Read, pages === undefined ? { file_path } : { file_path, pages })
+        assert.match(yield* refused(), /has 25 pages, too many .* pages: "1-20"/)
+        assert.strictEqual(yield* read("2"), "[page 2 of 25]\nWords of page 2")
+        assert.match(yield* read("3-5"), /page 3\n.*page 4 of 25\]\n\[This page has no text.*\]\n\[page 5/s)
+        assert.match(yield* read("24-"), /Words of page 24\n\[page 25 of 25\]\nWords of page 25$/)
+        assert.match(yield* read("20-99"), /page 25/)
+        assert.match(yield* refused("1-25"), /25 pages are too many at once.*"1-20"/)
+        assert.match(yield* refused("26"), /has 25 pages; there is no page 26/)
+        for (const bad of ["0", "5-2", "a", "1,2", "-3", "1 2"])
+          assert.match(yield* refused(bad), /pages must look like/)
+        const output = yield* call(Read, { file_path, pages: "1-2" })
+        assert.deepInclude(output.structured, { type: "parts", firstPage: 1 })
+      }),
+    ),
+  )
+
+  it.live("keeps pages of a PDF within its budget of tokens", () =>
+    inWorkspace(({ put }) =>
+      Effect.gen(function* () {
+        const file_path = put("dense.pdf", pdf(Array.from({ length: 4 }, () => `${"word ".repeat(20)}\n`.repeat(600))))
+        const text = yield* said(Read, { file_path, pages: "1-4" })
+        assert.match(text, /\[Pages 1 to 1. Read on with pages: "2-4".\]$/)
+        assert.isBelow(text.length, 80_000)
       }),
     ),
   )
@@ -206,7 +242,7 @@ describe("Read", () => {
         )
         const text = blocks[0]?.text ?? ""
         assert.include(text, "[cell 1 (m1), markdown]\n# Title\nwords")
-        assert.include(text, "[cell 2, code]\n1/0\n[output]\nprinted\n")
+        assert.include(text, "[cell 2 (cell-1), code]\n1/0\n[output]\nprinted\n")
         assert.include(text, "ZeroDivisionError: division by zero")
         assert.include(yield* said(Read, { file_path: put("broken.ipynb", "{") }), "     1\t{")
       }),

@@ -139,6 +139,26 @@ describe("Grep", () => {
     ),
   )
 
+  it.live("understands every mode: type, case, only the match, lines across lines", () =>
+    inWorkspace(({ put }) =>
+      Effect.gen(function* () {
+        put("a.py", "Alpha = 1\nbeta = 2\n")
+        put("b.ts", "const alpha = 1\n")
+        const grep = (input: object) => said(Grep, { output_mode: "content", ...input })
+        assert.strictEqual(yield* grep({ pattern: "alpha", "-i": true, type: "py" }), "a.py:1:Alpha = 1")
+        assert.strictEqual(yield* grep({ pattern: "al.ha", "-o": true }), "b.ts:1:alpha")
+        assert.strictEqual(yield* grep({ pattern: "alpha", "-n": false, glob: "*.ts" }), "b.ts:const alpha = 1")
+        assert.strictEqual(yield* grep({ pattern: "1.beta", multiline: true }), "a.py:1:Alpha = 1\na.py:2:beta = 2")
+        assert.strictEqual(yield* grep({ pattern: "beta", "-B": 1 }), "a.py-1-Alpha = 1\na.py:2:beta = 2")
+        assert.strictEqual(yield* grep({ pattern: "Alpha", context: 1 }), "a.py:1:Alpha = 1\na.py-2-beta = 2")
+        const counted = yield* call(Grep, { pattern: "=", output_mode: "count", head_limit: 1 })
+        // The total is of all files, also of those that are not shown.
+        assert.match(String(counted.content), /^a\.py:2\n3 matching lines in 2 files/)
+        assert.deepInclude(counted.structured, { numMatches: 3, appliedLimit: 1 })
+      }),
+    ),
+  )
+
   it.live("pages through many results", () =>
     inWorkspace((place) =>
       Effect.gen(function* () {

@@ -6,12 +6,18 @@ import * as Layer from "effect/Layer"
 import * as nodeFs from "node:fs"
 import * as os from "node:os"
 import * as nodePath from "node:path"
+import * as Stream from "effect/Stream"
+import { ModelTable } from "../../../src/cost/ModelTable.ts"
+import { Model } from "../../../src/model/Model.ts"
 import { Host } from "../../../src/platform/Host.ts"
 import * as NodeFiles from "../../../src/platform/NodeFiles.ts"
 import * as NodeProcess from "../../../src/platform/NodeProcess.ts"
 import * as NodeRipgrep from "../../../src/platform/NodeRipgrep.ts"
+import * as Controls from "../../../src/session/Controls.ts"
 import { FileMemory } from "../../../src/tools/FileMemory.ts"
+import { Tasks } from "../../../src/tools/Tasks.ts"
 import type { Tool, ToolOutput } from "../../../src/tools/Tool.ts"
+import { ToolCatalog } from "../../../src/tools/ToolCatalog.ts"
 import { Workspace } from "../../../src/tools/Workspace.ts"
 import type { Services } from "../../../src/tools/builtin/Source.ts"
 
@@ -26,7 +32,12 @@ export interface Place {
 
 export const inWorkspace = <A, E>(
   test: (place: Place) => Effect.Effect<A, E, Services>,
-  more: { readonly env?: Record<string, string> } = {},
+  more: {
+    readonly env?: Record<string, string>
+    /** Who answers the questions of tools; nobody, unless told. */
+    readonly model?: Model["Service"]
+    readonly controls?: Controls.ControlsState
+  } = {},
 ): Effect.Effect<A, E> =>
   Effect.acquireUseRelease(
     Effect.sync(() => nodeFs.realpathSync(nodeFs.mkdtempSync(nodePath.join(os.tmpdir(), "troupe-tools-")))),
@@ -56,11 +67,18 @@ export const inWorkspace = <A, E>(
         NodeProcess.layer,
         Host.layerTest({ env, cwd: root, home: temp, configDir: config }),
       )
-      const layer = Layer.mergeAll(
-        NodeRipgrep.layer,
-        Workspace.layer({ cwd: root, sessionId: "session-1" }),
-        FileMemory.layer,
-      ).pipe(Layer.provideMerge(base))
+      const layer = Layer.mergeAll(NodeRipgrep.layer, Tasks.layer, FileMemory.layer, ToolCatalog.layer()).pipe(
+        Layer.provideMerge(Workspace.layer({ cwd: root, sessionId: "session-1" })),
+        Layer.provideMerge(ModelTable.layer()),
+        Layer.provideMerge(Layer.succeed(Model, more.model ?? { stream: () => Stream.die("no model here") })),
+        Layer.provideMerge(
+          Layer.effect(
+            Controls.Controls,
+            Controls.make(more.controls ?? { model: "sonnet", permissionMode: "default" }),
+          ),
+        ),
+        Layer.provideMerge(base),
+      )
       return test(place).pipe(Effect.provide(layer))
     },
     (temp) => Effect.sync(() => nodeFs.rmSync(temp, { recursive: true, force: true })),

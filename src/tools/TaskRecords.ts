@@ -1,0 +1,90 @@
+/** Owns what a journal knows of background tasks: those that were started and whose end nobody was told. */
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type { DurableEvent } from "../protocol/Event.ts"
+import * as TaskNotice from "./TaskNotice.ts"
+
+/** A task that ran when the journal broke off. */
+export interface Lost {
+  readonly id: string
+  readonly type: "local_bash" | "monitor"
+  readonly command: string
+  readonly description: string
+  readonly toolUseId: string
+  readonly outputFile: string
+}
+
+/** The arguments of a call that starts one. */
+const Input = Schema.Struct({
+  command: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+})
+
+const Started = Schema.Union([
+  Schema.Struct({ backgroundTaskId: Schema.String, rawOutputPath: Schema.optionalKey(Schema.String) }),
+  Schema.Struct({ taskId: Schema.String, timeoutMs: Schema.Finite, outputFile: Schema.optionalKey(Schema.String) }),
+])
+
+const Ending = Schema.Literals(["completed", "failed", "killed"])
+
+/** Results that say how a task ended. */
+const Told = Schema.Union([
+  Schema.Struct({ task: Schema.Struct({ task_id: Schema.String, status: Ending }) }),
+  Schema.Struct({ taskId: Schema.String, status: Ending }),
+  Schema.Struct({ task_id: Schema.String, task_type: Schema.String, message: Schema.String }),
+])
+
+const input = Schema.decodeUnknownOption(Input)
+const started = Schema.decodeUnknownOption(Started)
+const told = Schema.decodeUnknownOption(Told)
+
+export interface Found {
+  readonly lost: ReadonlyArray<Lost>
+  /** A call that runs a command was cut off: it may have left something running that has no name here. */
+  readonly cutOff: boolean
+}
+
+export const find = (events: Iterable<DurableEvent>): Found => {
+  const running = new Map<string, Lost>()
+  const calls = new Map<string, typeof Input.Type>()
+  for (const event of events) {
+    switch (event._tag) {
+      case "ToolStarted": {
+        const given = Option.getOrUndefined(input(event.input))
+        if (given !== undefined) calls.set(event.toolUseId, given)
+        break
+      }
+      case "ToolEnded": {
+        const { toolUseId, structured, outcome } = event
+        const call = calls.get(toolUseId)
+        if (outcome !== "unknown") calls.delete(toolUseId)
+        if (structured === undefined) break
+        const begun = Option.getOrUndefined(started(structured))
+        if (begun !== undefined) {
+          const lost = lostOf(begun, toolUseId, call)
+          running.set(lost.id, lost)
+        }
+        const ended = Option.getOrUndefined(told(structured))
+        if (ended !== undefined) running.delete(idIn(ended))
+        break
+      }
+      case "PromptReceived": {
+        const id = TaskNotice.reports(event.content)
+        if (id !== undefined) running.delete(id)
+        break
+      }
+    }
+  }
+  return { lost: [...running.values()], cutOff: calls.size > 0 }
+}
+
+const lostOf = (begun: typeof Started.Type, toolUseId: string, call: typeof Input.Type | undefined): Lost => {
+  const command = call?.command ?? ""
+  const shared = { command, description: call?.description ?? command, toolUseId }
+  return "taskId" in begun
+    ? { id: begun.taskId, type: "monitor", outputFile: begun.outputFile ?? "", ...shared }
+    : { id: begun.backgroundTaskId, type: "local_bash", outputFile: begun.rawOutputPath ?? "", ...shared }
+}
+
+const idIn = (ended: typeof Told.Type): string =>
+  "task" in ended ? ended.task.task_id : "taskId" in ended ? ended.taskId : ended.task_id
