@@ -16,9 +16,22 @@ const bundle = await rolldown({
   platform: "node",
   // Some packages' CommonJS builds load their parts by computed names, which no bundler can follow.
   resolve: { mainFields: ["module", "main"] },
-  // Optional native parts and packages that carry binaries stay outside.
-  external: [/^node:/, "@vscode/ripgrep", "fsevents"],
-  transform: { target: "node20" },
+  // Optional parts, packages that carry binaries, and what is megabytes and seldom needed stay outside.
+  external: [
+    /^node:/,
+    "@vscode/ripgrep",
+    "fsevents",
+    /^@anthropic-ai\/(bedrock|vertex|foundry)-sdk/,
+    /^@aws-sdk\//,
+    "google-auth-library",
+    "unpdf",
+  ],
+  transform: {
+    target: "node20",
+    inject: Object.fromEntries(
+      ["Headers", "Response", "Request", "FormData"].map((name) => [name, [resolve("src/cli/WebTypes.ts"), name]]),
+    ),
+  },
 })
 const { output } = await bundle.generate({
   format: "cjs",

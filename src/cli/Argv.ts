@@ -6,15 +6,27 @@
 import { CommanderError, type Command } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { ConfigWrite } from "./ConfigWrite.ts"
+import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
+import type { PermissionsExplain } from "./PermissionsView.ts"
+import { parseList } from "../policy/RuleList.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
 
-export type Job =
+/** The log that `--debug` and `--debug-file` ask for. */
+export interface DebugWish {
+  readonly file: string | undefined
+  readonly filter: DebugFilter
+}
+
+export type Job = Work & { readonly log?: DebugWish | undefined }
+
+type Work =
   | ({ readonly _tag: "Session" } & SessionArgs)
   | ({ readonly _tag: "ConfigExplain"; readonly key: string | undefined; readonly json: boolean } & Common)
   | ({ readonly _tag: "ConfigList"; readonly json: boolean } & Common)
   | ({ readonly _tag: "ConfigTrust"; readonly yes: boolean } & Common)
   | ({ readonly _tag: "ConfigSet" } & ConfigWrite & Common)
+  | ({ readonly _tag: "PermissionsExplain" } & PermissionsExplain & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -22,15 +34,10 @@ export type Parsed =
   | { readonly _tag: "Do"; readonly job: Job }
   /** Help or the version: print and exit 0. */
   | { readonly _tag: "Show"; readonly text: string }
+  /** The same for a text that is made of the program's description, or of what is on disk. */
+  | { readonly _tag: "Print"; readonly what: Program.Printed; readonly program: Command }
   /** Explain on stderr and exit 2. */
   | { readonly _tag: "Wrong"; readonly text: string }
-
-/** Flags of the same family of clients that this version does not have: saying so beats a guess at a similar one. */
-const notHere = new Set(
-  ["mcp-config", "strict-mcp-config", "permission-prompt-tool", "agents", "agent", "plugin-dir", "bare", "ide"].map(
-    (name) => `--${name}`,
-  ),
-)
 
 /** Reads a command line (without `node` and the script). */
 export const parse = (argv: ReadonlyArray<string>, facts: Facts): Parsed => {
@@ -50,7 +57,7 @@ export const parse = (argv: ReadonlyArray<string>, facts: Facts): Parsed => {
   const cut = argv.indexOf("--")
   const behind = cut === -1 ? [] : argv.slice(cut + 1)
   try {
-    program.parse(cut === -1 ? argv : argv.slice(0, cut), { from: "user" })
+    program.parse(spelledOut(cut === -1 ? argv : argv.slice(0, cut), program), { from: "user" })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0 || error.code === "commander.help") return { _tag: "Show", text: shown }
@@ -59,9 +66,24 @@ export const parse = (argv: ReadonlyArray<string>, facts: Facts): Parsed => {
   if (wanted === undefined) return { _tag: "Show", text: program.helpInformation() }
   const words = [...(wanted._tag === "Session" && wanted.prompt !== undefined ? [wanted.prompt] : []), ...behind]
   if (behind.length > 0 && (wanted._tag !== "Session" || words.length > 1)) return wrong(tooMany(argv, program))
+  if (wanted._tag === "Completion" || wanted._tag === "Words" || wanted._tag === "ManPage") {
+    const stray = strayFlag(program)
+    return stray === undefined ? { _tag: "Print", what: wanted, program } : wrong(stray)
+  }
   const checked = check(wanted._tag === "Session" ? { ...wanted, prompt: words[0] } : wanted, program, facts)
   return typeof checked === "string" ? wrong(checked) : { _tag: "Do", job: checked }
 }
+
+/** A prompt or a key may follow `--debug`; commander would take any word for its value. */
+const spelledOut = (argv: ReadonlyArray<string>, program: Command): ReadonlyArray<string> =>
+  argv.map((word, at) => {
+    if (word !== "--debug" && word !== "-d") return word
+    const before = argv[at - 1] ?? ""
+    const isValue = program.options.some(
+      (option) => (option.short === before || option.long === before) && option.required && !option.variadic,
+    )
+    return isValue || isFilter(argv[at + 1] ?? "") ? word : "--debug="
+  })
 
 const wrong = (why: string): Parsed => ({ _tag: "Wrong", text: `troupe: ${why}\nSee troupe --help.\n` })
 
@@ -72,7 +94,6 @@ const usageError = (error: CommanderError, argv: ReadonlyArray<string>, program:
   switch (error.code) {
     case "commander.unknownOption": {
       const name = quoted.split("=")[0] ?? quoted
-      if (notHere.has(name)) return `${name} is not supported by this version.`
       const known = program.options.flatMap((option) => [option.long ?? "", option.short ?? ""]).filter((s) => s !== "")
       const local = /\(Did you mean ([^?]+)\?\)/.exec(said)?.[1]
       const near = local ?? (isCommand(argv, program) ? undefined : nearest(name, known))
@@ -82,7 +103,9 @@ const usageError = (error: CommanderError, argv: ReadonlyArray<string>, program:
       return `${quoted} needs a value: none follows it.`
     case "commander.invalidArgument": {
       const [, flags, value, reason] =
-        /^option '(.+?)' argument '([\s\S]*?)' is invalid\.\s*([\s\S]*)$/.exec(said) ?? []
+        /^option '(.+?)' argument '([\s\S]*?)' is invalid\.\s*([\s\S]*)$/.exec(said) ??
+        swapped(/^command-argument value '([\s\S]*?)' is invalid for argument '(.+?)'\.\s*([\s\S]*)$/.exec(said)) ??
+        []
       if (flags === undefined || value === undefined) return said
       const choices = /^Allowed choices are (.+?)\.$/.exec(reason ?? "")?.[1]?.split(", ")
       const near = choices && nearest(value, choices)
@@ -102,6 +125,9 @@ const usageError = (error: CommanderError, argv: ReadonlyArray<string>, program:
   }
 }
 
+const swapped = (found: RegExpExecArray | null): ReadonlyArray<string | undefined> | undefined =>
+  found === null ? undefined : [found[0], `<${found[2]}>`, found[1], found[3]]
+
 const isCommand = (argv: ReadonlyArray<string>, program: Command): boolean =>
   program.commands.some((command) => command.name() === argv[0])
 
@@ -112,9 +138,42 @@ const tooMany = (argv: ReadonlyArray<string>, program: Command): string => {
     : `the prompt must be one argument; put it in quotes: troupe "${words.join(" ")}"`
 }
 
-const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | string => {
+const strayFlag = (program: Command): string | undefined => {
+  const stray = program.options.find((option) => program.getOptionValueSource(option.attributeName()) === "cli")
+  return (
+    stray && `${stray.long ?? stray.flags} in front of a command has no effect; put flags of the command behind it.`
+  )
+}
+
+const wishOf = ({ debug, debugFile }: Program.CommandFlags): DebugWish | string | undefined => {
+  if (debug === undefined && debugFile === undefined) return undefined
+  const filter = parseFilter(typeof debug === "string" ? debug : "")
+  return typeof filter === "string" ? filter : { file: debugFile, filter }
+}
+
+const check = (wanted: Exclude<Program.Wanted, Program.Printed>, program: Command, facts: Facts): Job | string => {
+  const log = wishOf(wanted.flags)
+  if (typeof log === "string") return log
+  const work = checkWork(wanted, log !== undefined, program, facts)
+  return typeof work === "string" || log === undefined ? work : { ...work, log }
+}
+
+const parseJson = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+const checkWork = (
+  wanted: Exclude<Program.Wanted, Program.Printed>,
+  debug: boolean,
+  program: Command,
+  facts: Facts,
+): Work | string => {
   const common = {
-    debug: wanted.flags.debug === true,
+    debug,
     color: wanted.flags.color && facts.noColor !== true,
     settings: wanted.flags.settings,
     settingSources: wanted.flags.settingSources,
@@ -123,9 +182,8 @@ const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | st
     const args = checkSession(wanted.prompt, wanted.flags, common, facts)
     return typeof args === "string" ? args : { _tag: "Session", ...args }
   }
-  const stray = program.options.find((option) => program.getOptionValueSource(option.attributeName()) === "cli")
-  if (stray)
-    return `${stray.long ?? stray.flags} in front of a command has no effect; put flags of the command behind it.`
+  const stray = strayFlag(program)
+  if (stray !== undefined) return stray
   switch (wanted._tag) {
     case "ConfigExplain":
       return { _tag: "ConfigExplain", key: wanted.key, json: wanted.flags.json === true, ...common }
@@ -135,6 +193,15 @@ const check = (wanted: Program.Wanted, program: Command, facts: Facts): Job | st
       return { _tag: "ConfigTrust", yes: wanted.yes, ...common }
     case "ConfigList":
       return { _tag: "ConfigList", json: wanted.flags.json === true, ...common }
+    case "PermissionsExplain": {
+      const { allowedTools = [], addDir: addDirs = [], disallowedTools = [], input, json, tool } = wanted.flags
+      const read = parseJson(input)
+      if (read === undefined) return `--input is not JSON: ${input.slice(0, 80)}. Write it like '{"command":"ls"}'.`
+      const mode = wanted.flags.dangerouslySkipPermissions === true ? "bypassPermissions" : wanted.flags.permissionMode
+      const rules = { allowedTools: parseList(allowedTools), disallowedTools: parseList(disallowedTools) }
+      const call = { tool, input: read.value, json: json === true, permissionMode: mode, addDirs, ...rules }
+      return { _tag: "PermissionsExplain", ...call, ...common }
+    }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

@@ -1,9 +1,8 @@
 /** Owns the question whether a call may run, put to a person at the terminal. */
 import * as Effect from "effect/Effect"
-import type { Ask, Person } from "../permissions/Permissions.ts"
+import type { Person, PersonAnswer, Question } from "../permissions/Permissions.ts"
 import * as AskView from "./AskView.ts"
 import type { LineReader } from "./LineReader.ts"
-import { visible } from "./Reveal.ts"
 import type { ViewLine } from "./ToolView.ts"
 
 export interface Asking {
@@ -17,48 +16,50 @@ export interface Asking {
   readonly interrupt: Effect.Effect<void>
 }
 
-export type Answer = "yes" | "no" | "always" | "view"
+export type Answer =
+  | { readonly _tag: "Yes" | "View" }
+  | { readonly _tag: "Keep"; readonly where: "session" | "project" }
+  | { readonly _tag: "No"; readonly reason: string | undefined }
 
+/** `n` may be followed by what the model should do instead. */
 export const readAnswer = (text: string): Answer | undefined => {
-  switch (text.trim().toLowerCase()) {
+  const [, word = "", rest = ""] = /^\s*(\S*)\s*(.*?)\s*$/s.exec(text) ?? []
+  const refusal = ["n", "no", ""].includes(word.toLowerCase().replace(/,$/, ""))
+  if (refusal) return { _tag: "No", reason: rest === "" ? undefined : rest }
+  if (rest !== "") return undefined
+  switch (word.toLowerCase()) {
     case "y":
     case "yes":
-      return "yes"
-    case "n":
-    case "no":
-    case "":
-      return "no"
-    case "a":
-    case "always":
-      return "always"
+      return { _tag: "Yes" }
+    case "s":
+    case "session":
+      return { _tag: "Keep", where: "session" }
+    case "p":
+    case "project":
+      return { _tag: "Keep", where: "project" }
     case "v":
     case "view":
-      return "view"
+      return { _tag: "View" }
     default:
       return undefined
   }
 }
 
-/** What "always" covers: this very command, or this tool within the workspace. */
-const coverage = (ask: Ask): string | undefined => {
-  if (ask.outside.length > 0 || ask.sensitive.length > 0) return undefined
-  return ask.executes === undefined ? ask.tool : `${ask.tool} ${ask.executes}`
-}
-
-/** A person at this terminal. Answers of "always" last as long as the session. */
+/** A person at this terminal. */
 export const person = ({ reader, show, columns, alone, interrupt }: Asking): Person => {
-  const always = new Set<string>()
-  const put = Effect.fnUntraced(function* (ask: Ask) {
-    const covered = coverage(ask)
-    if (covered !== undefined && always.has(covered)) return { allow: true, reason: "allowed for this session" }
-    const { lines, cut } = AskView.question(ask, columns())
+  const put = Effect.fnUntraced(function* (question: Question): Effect.fn.Return<PersonAnswer> {
+    const { lines, cut } = AskView.question(question, columns())
     yield* show(lines)
-    const scope = ask.executes === undefined ? visible(ask.tool, true) : "this command"
+    const { suggestions } = question
+    const lasting = suggestions.length > 0 && suggestions.every(({ lasts }) => lasts === "project")
     const choices = [
-      "[y]es / [N]o",
-      ...(covered === undefined ? [] : [`[a]lways ${scope} in this session`]),
+      "[y]es",
+      ...(suggestions.length === 0 ? [] : ["[s]ession"]),
+      ...(lasting ? ["[p]roject"] : []),
+      "[N]o (and what instead)",
       ...(cut ? ["[v]iew all"] : []),
     ]
+    const rules = suggestions.map(({ rule }) => rule)
     while (true) {
       const read = yield* reader.read(`  ${choices.join(" / ")} `, { fresh: true })
       if (read._tag !== "Line") {
@@ -66,14 +67,23 @@ export const person = ({ reader, show, columns, alone, interrupt }: Asking): Per
         return { allow: false, reason: "the person interrupted instead of answering" }
       }
       const answer = readAnswer(read.text)
-      if (answer === "no") return { allow: false, reason: "the person declined" }
-      if (answer === "yes") return { allow: true, reason: "the person approved it" }
-      if (answer === "always" && covered !== undefined) {
-        always.add(covered)
-        return { allow: true, reason: "the person approved it for this session" }
+      if (answer?._tag === "No") {
+        return {
+          allow: false,
+          reason: answer.reason === undefined ? "the person declined" : `the person says: ${answer.reason}`,
+        }
       }
-      if (answer === "view" && cut) yield* show(AskView.question(ask, columns(), true).lines)
+      if (answer?._tag === "Yes") return { allow: true, reason: "the person approved it" }
+      if (answer?._tag === "Keep" && answer.where === "session" && rules.length > 0) {
+        const grant = { rules, destination: "session" } as const
+        return { allow: true, reason: "the person approved it for this session", grant }
+      }
+      if (answer?._tag === "Keep" && answer.where === "project" && lasting) {
+        const grant = { rules, destination: "local" } as const
+        return { allow: true, reason: "the person approved it for this project", grant }
+      }
+      if (answer?._tag === "View" && cut) yield* show(AskView.question(question, columns(), true).lines)
     }
   })
-  return { ask: (ask) => alone(put(ask)) }
+  return { ask: (question) => alone(put(question)) }
 }

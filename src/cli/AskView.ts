@@ -4,7 +4,7 @@
  */
 import { structuredPatch } from "diff"
 import stringWidth from "string-width"
-import type { Ask } from "../permissions/Permissions.ts"
+import type { Ask, Question as Asked } from "../permissions/Permissions.ts"
 import { reveal, revealJson, unseen, type Piece } from "./Reveal.ts"
 import { count, field, segments, type Mark, type Tone, type ViewLine } from "./ToolView.ts"
 
@@ -47,7 +47,7 @@ const goesOn = `${margin}↳ `
 const mostNamed = 8
 
 /** What there is to judge; `whole` leaves nothing out, however long it is. */
-export const question = (ask: Ask, columns: number, whole = false): Question => {
+export const question = (ask: Asked, columns: number, whole = false): Question => {
   const width = Math.max(20, columns)
   const head: Line = {
     tone: "warning",
@@ -57,6 +57,9 @@ export const question = (ask: Ask, columns: number, whole = false): Question => 
   const main = mainPart(ask)
   const parts = [main, { title: [], lines: others(ask, main.shows), share: usual, shows: [] }]
   const notes = [
+    ...(ask.why === "" ? [] : [remark(`why: ${ask.why}`)]),
+    ...touches(ask),
+    ...ask.suggestions.map(({ covers, rule }) => remark(`to allow more: ${rule}, which covers ${covers}`)),
     ...ask.outside.map((path) => note(`outside the workspace: ${path}`)),
     ...ask.sensitive.map((path) => note(`changes how tools behave: ${path}`)),
   ]
@@ -74,6 +77,21 @@ export const question = (ask: Ask, columns: number, whole = false): Question => 
     return rows(title).concat(all.slice(0, share.head), gap, all.slice(all.length - share.tail))
   })
   return { lines: [...rows([head]), ...shown, ...rows([...notes, ...warning])], cut }
+}
+
+const remark = (text: string): Line => ({ tone: "quiet", lead: margin, pieces: reveal(text, true) })
+
+/** What a command would touch; of other tools the call itself says it. */
+const touches = (ask: Ask): ReadonlyArray<Line> => {
+  if (ask.executes === undefined) return []
+  const line = (verb: string, things: ReadonlyArray<string>) => {
+    const names = [...new Set(things)]
+    if (names.length === 0) return []
+    const more = names.length > mostNamed ? `, and ${names.length - mostNamed} more` : ""
+    return [remark(`${verb}: ${names.slice(0, mostNamed).join(", ")}${more}`)]
+  }
+  const hosts = ask.call.touches.flatMap((touch) => (touch._tag === "Connects" ? [touch.host] : []))
+  return [...line("writes", ask.writes), ...line("reads", ask.reads), ...line("talks to", hosts)]
 }
 
 const note = (text: string): Line => ({ tone: "warning", lead: margin, pieces: reveal(text, true) })

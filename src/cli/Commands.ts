@@ -4,6 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
+import * as Stream from "effect/Stream"
+import { join } from "node:path"
+import process from "node:process"
 import { Agents } from "../agents/Agents.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import { TroupeNode } from "../node/index.ts"
@@ -15,17 +18,30 @@ import { render } from "../settings/SettingsLayer.ts"
 import type { Job } from "./Argv.ts"
 import type { Common, SessionArgs } from "./SessionArgs.ts"
 import { version } from "./PackageRoot.ts"
-import { signalCodes, type Stdio } from "./Stdio.ts"
+import type { Debugged } from "./Debugged.ts"
+import * as Profile from "./Profile.ts"
+import * as Profiled from "./Profiled.ts"
+import { InputError, signalCodes, type Stdio } from "./Stdio.ts"
 
 type JobOf<Tag extends Job["_tag"]> = Extract<Job, { readonly _tag: Tag }>
 
 /** Does what the command line asks for and answers the exit code. */
-export const run = (job: Job, stdio: Stdio) => Effect.provide(dispatch(job, stdio), logging(stdio, job.debug))
+export const run = (job: Job, stdio: Stdio) =>
+  Effect.gen(function* () {
+    if (job.log === undefined) return yield* Effect.provide(dispatch(job, stdio), logging(stdio))
+    const { debugged } = yield* Effect.promise(() => import("./Debugged.ts"))
+    const debug = yield* debugged(job, job.log, stdio)
+    const { log, categoryOf, named } = debug
+    return yield* Effect.provide(
+      Effect.andThen(debug.started, dispatch(named, stdio, debug)),
+      logging(stdio, { log, categoryOf }),
+    )
+  })
 
-const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio) {
+const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: Debugged) {
   switch (job._tag) {
     case "Session":
-      return yield* session(job, stdio)
+      return yield* session(job, stdio, debug)
     case "ConfigExplain":
       return yield* configExplain(job, stdio)
     case "ConfigList":
@@ -34,6 +50,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio) {
       return yield* configSet(job, stdio)
     case "ConfigTrust":
       return yield* configTrust(job, stdio)
+    case "PermissionsExplain":
+      return yield* permissionsExplain(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -46,42 +64,88 @@ const settingsOptions = (flags: Common): SettingsOptions => ({
   ...(flags.settingSources !== undefined && { sources: flags.settingSources }),
 })
 
-/** Stdout belongs to the answer, so logs go to stderr: warnings, and everything when debugging. */
-const logging = ({ err }: Stdio, debug: boolean) =>
-  Layer.mergeAll(
-    Logger.layer([
-      Logger.make(({ logLevel, message }) => {
-        const parts = Array.isArray(message) ? message : [message]
-        const text = parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" ")
-        Effect.runFork(Effect.ignore(err.write(`troupe: ${logLevel.toLowerCase()}: ${text}\n`)))
-      }),
-    ]),
-    Layer.succeed(References.MinimumLogLevel, debug ? "Debug" : "Warn"),
+/** Stdout belongs to the answer, so logs go to stderr: warnings, and more when debugging, unless the log file has it. */
+const logging = ({ err }: Stdio, debug?: Pick<Debugged, "log" | "categoryOf">) => {
+  const toStderr = Logger.make<unknown, void>((entry) => {
+    if (debug !== undefined && debug.categoryOf(entry) !== undefined) return
+    const { logLevel, message } = entry
+    const parts = Array.isArray(message) ? message : [message]
+    const text = parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join(" ")
+    Effect.runFork(Effect.ignore(err.write(`troupe: ${logLevel.toLowerCase()}: ${text}\n`)))
+  })
+  return Layer.mergeAll(
+    Logger.layer(debug === undefined ? [toStderr] : [toStderr, debug.log.logger]),
+    Layer.succeed(References.MinimumLogLevel, debug === undefined ? "Warn" : "Debug"),
   )
+}
 
-const session = (args: SessionArgs, stdio: Stdio) =>
+const dumb = (): boolean => process.env["TERM"] === "dumb"
+
+/** A sign of life on stderr, for those who wait there. */
+const progressing = Effect.fnUntraced(function* (stdio: Stdio, cwd: string) {
+  const { make } = yield* Effect.promise(() => import("./Progress.ts"))
+  const Screen = yield* Effect.promise(() => import("./Screen.ts"))
+  const look = { color: false, live: !dumb(), columns: stdio.columns, cwd, mute: true }
+  return make(stdio, process.stderr, Screen.make(look))
+})
+
+const session = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
   Effect.gen(function* () {
-    const agents = yield* Agents
-    const { resolve } = yield* ModelTable
-    const { cwd, env } = yield* Host
+    Profile.mark("the services are built")
+    const table = yield* ModelTable
+    const { cwd, env, pid, configDir } = yield* Host
     const { current } = yield* Settings
+    if (debug !== undefined) yield* debug.settings(yield* current)
+    const opener = debug === undefined ? yield* Agents : debug.watched(yield* Agents)
+    // Nobody types into a pipe: what comes through it belongs to one prompt.
+    const print = args.print || !plainly.inputIsTerminal
+    // Where nobody looks, or the lines come by themselves, there is nothing to draw.
+    const quiet = process.stderr.isTTY !== true || (print && (args.verbose || args.outputFormat !== "text"))
+    const progress = quiet ? undefined : yield* progressing(plainly, cwd)
+    const agents = progress?.sessions(opener, print) ?? opener
+    const stdio = progress?.stdio ?? plainly
     for (const diagnostic of (yield* current).fresh) {
       yield* Effect.ignore(stdio.err.write(`troupe: ${diagnostic.severity}: ${render(diagnostic)}\n`))
     }
-    if (args.print) {
+    for (const text of args.idle) yield* Effect.ignore(stdio.err.write(`troupe: ${text}\n`))
+    if (print) {
       const { runPrint } = yield* Effect.promise(() => import("./RunPrint.ts"))
       const source = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"].find((name) => env(name) !== undefined)
       const modelOf = (name: string) => {
-        const { id, known, spec } = resolve(name)
+        const { id, known, spec } = table.resolve(name)
         return { id, limits: known ? spec : undefined }
       }
-      return yield* runPrint({ agents, stdio, cwd, version: version(), apiKeySource: source ?? "none", modelOf }, args)
+      const tellsState = env("CLAUDE_CODE_SDK_READS_SESSION_STATE") === "1"
+      const client = { models: table, pid, tellsState }
+      const door = { agents, stdio, cwd, version: version(), apiKeySource: source ?? "none", modelOf, ...client }
+      return yield* runPrint({ ...door, stdio: onlyText(stdio, args) }, { ...args, print })
     }
     const { runInteractive } = yield* Effect.promise(() => import("./RunInteractive.ts"))
     const LineReader = yield* Effect.promise(() => import("./LineReader.ts"))
-    const reader = LineReader.make(process.stdin, process.stdout)
-    return yield* runInteractive({ agents, stdio, reader, cwd, version: version() }, args)
-  }).pipe(Effect.provide(Runtime.layer({ settings: settingsOptions(args) }).pipe(Layer.provideMerge(TroupeNode.layer))))
+    const PromptHistory = yield* Effect.promise(() => import("./PromptHistory.ts"))
+    const pastes = (yield* Effect.promise(() => import("./Pastes.ts"))).make()
+    const reader = LineReader.make(process.stdin, process.stdout, pastes)
+    const forgets = env("CLAUDE_CODE_SKIP_PROMPT_HISTORY") !== undefined
+    const history = forgets ? PromptHistory.none : PromptHistory.make(join(configDir, "history.jsonl"), cwd, pastes)
+    const door = { agents, stdio, reader, cwd, version: version(), dumb: dumb(), history, pastes }
+    return yield* runInteractive(door, args)
+  }).pipe(
+    Effect.provide(
+      Runtime.layer({ settings: settingsOptions(args) }).pipe(
+        Layer.provideMerge(Profiled.platform(debug?.platform ?? TroupeNode.layer)),
+      ),
+    ),
+  )
+
+/** A prompt is text. Bytes of something else are better named than sent. */
+const onlyText = (stdio: Stdio, { inputFormat }: SessionArgs): Stdio => {
+  if (inputFormat !== "text") return stdio
+  const detail = "it holds bytes that are no text. Save it to a file and name that in the prompt"
+  const input = Stream.tap(stdio.input, (text) =>
+    text.includes("\0") ? Effect.fail(new InputError({ detail })) : Effect.void,
+  )
+  return { ...stdio, input }
+}
 
 const withSettings = (flags: Common) => Settings.layer(settingsOptions(flags)).pipe(Layer.provide(TroupeNode.layer))
 
@@ -101,6 +165,20 @@ const configList = (job: JobOf<"ConfigList">, stdio: Stdio) =>
     yield* stdio.out.write(listed(yield* current, job.json))
     return 0
   }).pipe(Effect.provide(withSettings(job)))
+
+const permissionsExplain = (job: JobOf<"PermissionsExplain">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const agents = yield* Agents
+    const { shown } = yield* Effect.promise(() => import("./PermissionsView.ts"))
+    const { coding } = yield* Effect.promise(() => import("../tools/builtin/Coding.ts"))
+    const { verdict, problems } = yield* agents.explain(job, { ...job, tools: coding })
+    for (const problem of problems) yield* Effect.ignore(stdio.err.write(`troupe: warning: ${problem}\n`))
+    yield* stdio.out.write(shown(verdict, job.json))
+    return 0
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(Runtime.layer({ settings: settingsOptions(job) }).pipe(Layer.provideMerge(TroupeNode.layer))),
+  )
 
 const configTrust = (job: JobOf<"ConfigTrust">, stdio: Stdio) =>
   Effect.gen(function* () {

@@ -8,6 +8,7 @@ import type { Job } from "./Argv.ts"
 import * as Commands from "./Commands.ts"
 import { textFor } from "./Plain.ts"
 import * as Problem from "./Problem.ts"
+import * as Profile from "./Profile.ts"
 import { live } from "./Stdio.ts"
 
 /** Failures whose code is not 1. */
@@ -33,6 +34,7 @@ export const ended = (cause: Cause.Cause<{ readonly _tag: string }>, debug: bool
 
 /** Runs it, and leaves the process. */
 export const execute = async (job: Job): Promise<void> => {
+  Profile.mark("the runtime is loaded")
   process.on("uncaughtException", (error) => leave({ code: 1, says: Problem.defect(error, job) }))
   const program = Effect.scoped(Effect.flatMap(live, (stdio) => Commands.run(job, stdio)))
   const exit = await Effect.runPromiseExit(program)

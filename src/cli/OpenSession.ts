@@ -5,6 +5,7 @@ import { readFile, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { Agents } from "../agents/Agents.ts"
 import * as Coding from "../tools/builtin/Coding.ts"
+import type { Initialize } from "./ControlWire.ts"
 import type { SessionArgs, Source } from "./SessionArgs.ts"
 
 /** Whatever opens sessions. */
@@ -15,9 +16,14 @@ export class CannotStart extends Schema.TaggedError<CannotStart>()("CannotStart"
   message: Schema.String,
 }) {}
 
-/** Opens, resumes or forks, as the flags say. */
-export const openSession = Effect.fnUntraced(function* (agents: Opener, args: SessionArgs, cwd: string) {
-  const options = yield* openOptions(args, cwd)
+/** Opens, resumes or forks, as the flags say, and as a client that starts us wants it. */
+export const openSession = Effect.fnUntraced(function* (
+  agents: Opener,
+  args: SessionArgs,
+  cwd: string,
+  asked?: Initialize,
+) {
+  const options = { ...(yield* openOptions(args, cwd)), ...(asked && askedOptions(asked, args)) }
   const { which } = args
   switch (which._tag) {
     case "New":
@@ -40,7 +46,7 @@ const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string)
   const addDirs = yield* Effect.forEach(args.addDirs, (dir) => directory(dir, cwd))
   return {
     cwd,
-    tools: Coding.coding,
+    tools: offered(args.tools),
     model: args.model,
     fallbackModel: args.fallbackModel,
     permissionMode: args.permissionMode,
@@ -54,6 +60,24 @@ const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string)
     sessionId: args.which.sessionId,
   }
 })
+
+/** Of the built-in tools, those that were named; all unless told. */
+const offered = (names: ReadonlyArray<string> | undefined) =>
+  names === undefined ? Coding.coding : Coding.coding.filter((tool) => names.includes(tool.name))
+
+/** What a client asks for counts more than the flags it gave, as it says it later. */
+const askedOptions = (asked: Initialize, args: SessionArgs) => ({
+  ...systemPrompt(asked),
+  ...(asked.appendSystemPrompt != null && { appendSystemPrompt: asked.appendSystemPrompt }),
+  ...(asked.jsonSchema != null && { jsonSchema: asked.jsonSchema }),
+  ...(asked.disallowedTools != null && { disallowedTools: [...args.disallowedTools, ...asked.disallowedTools] }),
+})
+
+/** An empty one is how clients say "no preset": a session without any would not even know its tools' manners. */
+const systemPrompt = ({ systemPrompt: said }: Initialize) => {
+  const text = typeof said === "string" ? said : said?.join("\n\n")
+  return text === undefined || text.trim() === "" ? {} : { systemPrompt: text }
+}
 
 const textOf = Effect.fnUntraced(function* (source: Source | undefined, flag: string, cwd: string) {
   if (source === undefined) return undefined

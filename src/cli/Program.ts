@@ -3,9 +3,12 @@
  *
  * Nothing here loads Effect, so that `--help` and a mistyped flag are answered at once.
  */
-import { Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, InvalidArgumentError, Option } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import * as ControlFlags from "./ControlFlags.ts"
+import { debugCategories } from "./DebugFilter.ts"
+import * as Manual from "./Manual.ts"
 
 export const outputFormats = ["text", "json", "stream-json"] as const
 export const inputFormats = ["text", "stream-json"] as const
@@ -18,13 +21,15 @@ export const permissionModes = [
   "bypassPermissions",
 ] as const satisfies ReadonlyArray<PermissionMode>
 export const settingSources = ["user", "project", "local"] as const
+export const shells = ["bash", "zsh", "fish"] as const
 
 export type OutputFormat = (typeof outputFormats)[number]
 export type InputFormat = (typeof inputFormats)[number]
 export type SettingSource = (typeof settingSources)[number]
+export type Shell = (typeof shells)[number]
 
 /** The options of the default command, as commander collects them. */
-export interface Flags {
+export interface Flags extends ControlFlags.ClientFlags {
   readonly print?: boolean
   readonly outputFormat: OutputFormat
   readonly inputFormat: InputFormat
@@ -50,7 +55,8 @@ export interface Flags {
   readonly sessionId?: string
   readonly settings?: string
   readonly settingSources?: ReadonlyArray<SettingSource>
-  readonly debug?: boolean
+  readonly debug?: string | true
+  readonly debugFile?: string
   readonly color: boolean
 }
 
@@ -61,19 +67,36 @@ export type Wanted =
   | { readonly _tag: "ConfigList"; readonly flags: CommandFlags }
   | { readonly _tag: "ConfigTrust"; readonly yes: boolean; readonly flags: CommandFlags }
   | { readonly _tag: "ConfigSet"; readonly key: string; readonly value: string | undefined; readonly flags: ScopeFlags }
+  | { readonly _tag: "PermissionsExplain"; readonly flags: JudgeFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
+  | Printed
+
+/** Texts made from this very description. */
+export type Printed =
+  | { readonly _tag: "Completion"; readonly shell: Shell }
+  | { readonly _tag: "Words"; readonly what: string }
+  | { readonly _tag: "ManPage" }
 
 export interface CommandFlags {
   readonly json?: boolean
   readonly settings?: string
   readonly settingSources?: ReadonlyArray<SettingSource>
-  readonly debug?: boolean
+  readonly debug?: string | true
+  readonly debugFile?: string
   readonly color: boolean
 }
 
 export interface ScopeFlags extends CommandFlags {
   readonly scope: SettingSource
+}
+
+export interface JudgeFlags
+  extends
+    CommandFlags,
+    Pick<Flags, "permissionMode" | "dangerouslySkipPermissions" | "allowedTools" | "disallowedTools" | "addDir"> {
+  readonly tool: string
+  readonly input: string
 }
 
 const whole = (text: string): number => {
@@ -119,39 +142,20 @@ const oneOf = (text: string, known: ReadonlyArray<string>): string => {
   return `It must be one of ${known.join(", ")}.${near === undefined ? "" : ` Did you mean ${near}?`}`
 }
 
-const examples = `
-Examples:
-  troupe "fix the failing test"                    work in this terminal
-  troupe -p "explain src/index.ts"                 print the answer and exit
-  git diff | troupe -p "review this change"        stdin is added to the prompt
-  troupe -p "list the TODOs" --output-format json --max-budget-usd 0.50
-  troupe -p "run the tests" --allowedTools "Bash(npm test *)" Read
-  troupe --continue                                go on with the latest session here
-  troupe demo                                      watch a session, no key needed
-
-Flags that take several values (--allowedTools, --disallowedTools, --add-dir) take every word up to the next flag. Put
-the prompt before them, or behind "--", or join the values with commas. A prompt that is also a command: troupe -- demo
-
-Exit codes:
-    0  done                        129  the terminal was closed (SIGHUP)
-    1  failed                      130  interrupted (Ctrl-C)
-    2  wrong usage                 141  the reader of the output went away
-    3  a limit was reached         143  terminated (SIGTERM)
-    4  the model declined to answer
-
-Environment: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, CLAUDE_CONFIG_DIR, NO_COLOR
-`
-
 const sharedOptions = () => [
-  new Option("--debug", "show stack traces and internal events on stderr"),
+  new Option(
+    "-d, --debug [categories]",
+    `stack traces on stderr, and a log file: all, or some of ${debugCategories.join(", ")}, by commas (!api: all but api)`,
+  ),
+  new Option("--debug-file <path>", "the log is to be this file (implies --debug)"),
   new Option("--no-color", "no colours (NO_COLOR does the same)"),
 ]
 
 const settingsOptions = () => [
   new Option("--settings <file-or-json>", "one more settings file, or settings as JSON; above user, project and local"),
-  new Option("--setting-sources <list>", "which settings files count: user,project,local (default: all)").argParser(
-    sources,
-  ),
+  new Option("--setting-sources <list>", "which settings files count, by commas (default: all)")
+    .choices(settingSources)
+    .argParser(sources),
 ]
 
 const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
@@ -178,10 +182,9 @@ const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
     new Option("--append-system-prompt-file <file>", "add a file to it"),
   ],
   "Permissions:": [
-    new Option(
-      "--permission-mode <mode>",
-      `what may happen without asking: ${permissionModes.join(", ")} (default: "default")`,
-    ).argParser(mode),
+    new Option("--permission-mode <mode>", "what may happen without asking (default: as the settings say)")
+      .choices(permissionModes)
+      .argParser(mode),
     new Option("--dangerously-skip-permissions", "the same as --permission-mode bypassPermissions"),
     new Option("--allowedTools, --allowed-tools <tools...>", 'may run without asking: Read "Bash(git log *)"'),
     new Option("--disallowedTools, --disallowed-tools <tools...>", "may never run"),
@@ -196,6 +199,10 @@ const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
   "Settings:": [...settingsOptions(), ...sharedOptions()],
 })
 
+/** Where two columns do not fit: what it is called, and below it what it is. */
+const stacked = (width: number) => (term: string, _termWidth: number, description: string) =>
+  [`  ${term}`, ...Manual.wrap(description, width - 6).map((line) => `      ${line}`)].join("\n")
+
 export interface Writing {
   readonly out: (text: string) => void
   readonly err: (text: string) => void
@@ -204,35 +211,40 @@ export interface Writing {
 
 /** The program; `want` hears what a well-formed command line asks for. */
 export const make = (version: string, writing: Writing, want: (wanted: Wanted) => void): Command => {
+  const width = Math.min(writing.columns ?? 100, 120)
   const program = new Command("troupe")
     .description("A coding agent: works in this directory with a model, journals everything, stays within its budget.")
     .usage("[options] [prompt]")
     .argument("[prompt]", "what to do; on a terminal without one, troupe asks")
     .enablePositionalOptions()
+    .configureHelp({ minWidthToWrap: 20, ...(width < 90 && { formatItem: stacked(width) }) })
     .exitOverride()
     .helpCommand(false)
     .configureOutput({
       writeOut: writing.out,
       writeErr: writing.err,
       outputError: () => {},
-      getOutHelpWidth: () => Math.min(writing.columns ?? 100, 120),
-      getErrHelpWidth: () => Math.min(writing.columns ?? 100, 120),
+      getOutHelpWidth: () => width,
+      getErrHelpWidth: () => width,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
   for (const [group, options] of Object.entries(sessionOptions())) {
     for (const option of options) program.addOption(option.helpGroup(group))
   }
+  for (const option of ControlFlags.options()) program.addOption(option)
   program
     .version(version, "-v, --version", "show the version")
     .helpOption("-h, --help", "show this help")
-    .addHelpText("after", examples)
+    .addHelpText("after", Manual.below(width))
     .action((prompt: string | undefined) => want({ _tag: "Session", prompt, flags: program.opts<Flags>() }))
 
   const add = (parent: Command, usage: string, description: string, options: ReadonlyArray<Option>): Command => {
     const command = parent.command(usage).description(description).helpCommand(false)
     for (const option of options) command.addOption(option)
-    return command
+    const examples = Manual.exampleLines(`${parent === program ? "" : `${parent.name()} `}${command.name()}`, width)
+    if (examples.length > 0) command.addHelpText("after", ["", "Examples:", ...examples].join("\n"))
+    return command.helpOption("-h, --help", "show this help")
   }
   const config = add(program, "config", "see which settings count, and why", [])
   const explain = add(config, "explain [key]", "the value of a setting and where it comes from", [
@@ -269,6 +281,17 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
   const unset = add(config, "unset <key>", "remove one key from a settings file", scoped())
   unset.action((key: string) => want({ _tag: "ConfigSet", key, value: undefined, flags: unset.opts<ScopeFlags>() }))
 
+  const permissions = add(program, "permissions", "see what may run without asking, and why", [])
+  const judge = add(permissions, "explain", "what the rules say about a call, before anybody is asked", [
+    new Option("--tool <name>", "the tool").makeOptionMandatory(),
+    new Option("--input <json>", "its arguments").default("{}"),
+    new Option("--json", "as JSON"),
+    ...(sessionOptions()["Permissions:"] ?? []),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  judge.action(() => want({ _tag: "PermissionsExplain", flags: judge.opts<JudgeFlags>() }))
+
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [
     new Option("--port <port>", "0 takes a free one").argParser(port).default(0),
@@ -283,5 +306,12 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     ...sharedOptions(),
   ])
   demo.action(() => want({ _tag: "Demo", flags: demo.opts<CommandFlags>() }))
+
+  add(program, "completion", "print the script that completes troupe's commands and flags in a shell", [])
+    .addArgument(new Argument("<shell>", "whose script").choices(shells))
+    .action((shell: Shell) => want({ _tag: "Completion", shell }))
+  // For the scripts and for us: what changes from day to day, and the manual page.
+  program.command("__complete <what>", { hidden: true }).action((what: string) => want({ _tag: "Words", what }))
+  program.command("__man", { hidden: true }).action(() => want({ _tag: "ManPage" }))
   return program
 }

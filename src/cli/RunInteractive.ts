@@ -17,6 +17,8 @@ import { readPrompt, type LineReader } from "./LineReader.ts"
 import { openSession, type Opener } from "./OpenSession.ts"
 import { nearest } from "../platform/Near.ts"
 import { permissionModes } from "./Program.ts"
+import type { Pastes } from "./Pastes.ts"
+import * as PromptHistory from "./PromptHistory.ts"
 import * as Screen from "./Screen.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
 import type { Tone, ViewLine } from "./ToolView.ts"
@@ -27,11 +29,22 @@ export interface InteractiveDoor {
   readonly reader: LineReader
   readonly cwd: string
   readonly version: string
+  /** A terminal that can only be written on, line by line. */
+  readonly dumb?: boolean
+  readonly history?: PromptHistory.PromptHistory
+  /** What words in a typed line stand for. */
+  readonly pastes?: Pick<Pastes, "expand">
 }
 
 /** Runs until the person leaves, and answers the exit code. */
 export const runInteractive = Effect.fn("Cli.interactive")(function* (door: InteractiveDoor, args: SessionArgs) {
-  const look = { color: args.color, live: true, columns: door.stdio.columns, cwd: door.cwd, verbose: args.verbose }
+  const look = {
+    color: args.color,
+    live: door.dumb !== true,
+    columns: door.stdio.columns,
+    cwd: door.cwd,
+    verbose: args.verbose,
+  }
   const display = yield* Display.make(Screen.make(look), door.stdio.screen)
   let opened: Agent | undefined
   const interrupt = Effect.suspend(() => (opened === undefined ? Effect.void : Effect.asVoid(opened.interrupt())))
@@ -68,8 +81,10 @@ const converse = Effect.fnUntraced(function* (
   agent: Agent,
   first: string | undefined,
 ) {
+  const { history = PromptHistory.none, pastes } = door
   let prompt = first
   let leaving = false
+  if (first !== undefined) yield* history.add(first, agent.sessionId)
   while (true) {
     if (prompt !== undefined) {
       const signal = yield* turn(door, display, agent, prompt)
@@ -77,7 +92,8 @@ const converse = Effect.fnUntraced(function* (
       prompt = undefined
     }
     yield* display.settle
-    const read = yield* Effect.raceFirst(readPrompt(door.reader, "› ", "… "), signalled(door.stdio))
+    const asking = readPrompt(door.reader, "› ", "… ", yield* history.recall)
+    const read = yield* Effect.raceFirst(asking, signalled(door.stdio))
     if (read._tag === "Signal") return signalCodes[read.signal]
     if (read._tag === "End") return 0
     if (read._tag === "Interrupt") {
@@ -92,9 +108,10 @@ const converse = Effect.fnUntraced(function* (
       if (text !== "") return 0
       continue
     }
+    yield* history.add(read.text, agent.sessionId)
     const done = text.startsWith("/") ? yield* command(text, agent) : undefined
     if (done === "leave") return 0
-    if (done === undefined) prompt = read.text
+    if (done === undefined) prompt = pastes?.expand(read.text) ?? read.text
     else yield* display.lines(done)
   }
 })
@@ -138,7 +155,8 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent) {
         "/model [name]   show or change the model",
         "/mode [mode]    show or change the permission mode",
         "/exit           leave (also Ctrl-D)",
-        "A line that ends in \\ goes on in the next one. Ctrl-C interrupts.",
+        "A line that ends in \\ goes on in the next one; pasted lines stay together.",
+        "Up and Down recall, Ctrl-R searches. Ctrl-C interrupts, twice it leaves.",
       ].map((text): ViewLine => ({ tone: "quiet", text }))
     case "/model":
       if (argument !== "") yield* agent.setModel(argument, "person")

@@ -9,16 +9,19 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
+import type { Table } from "../cost/ModelTable.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import type { Event, EventOf } from "../protocol/Event.ts"
 import * as Terminal from "../protocol/Terminal.ts"
+import type { Initialize } from "./ControlWire.ts"
 import type { SessionArgs } from "./SessionArgs.ts"
 import { CannotStart, openSession, type Opener } from "./OpenSession.ts"
 import { printer } from "./Output.ts"
+import * as Profiled from "./Profiled.ts"
+import type { SessionState } from "./SdkLine.ts"
 import * as SdkMessages from "./SdkMessages.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
-import { talk } from "./Talk.ts"
 
 export interface PrintDoor {
   readonly agents: Opener
@@ -29,6 +32,11 @@ export interface PrintDoor {
   readonly apiKeySource: string
   /** What is known of a model by its name or alias. */
   readonly modelOf: (name: string) => { readonly id: string; readonly limits: SdkMessages.Limits | undefined }
+  /** What a client is told it may choose from. */
+  readonly models?: Pick<Table, "models" | "resolve">
+  readonly pid?: number
+  /** A client that wants to know whether something runs. */
+  readonly tellsState?: boolean
 }
 
 /** SIGTERM and SIGHUP wait so long for an orderly end. */
@@ -40,6 +48,7 @@ const patience = "3 seconds"
 
 /** The code of a program that wrote into a closed pipe. */
 const closedPipe = 128 + 13
+const wrongUsage = 2
 
 /** What one run knows so far. */
 interface Run {
@@ -86,14 +95,27 @@ const guarding = Effect.fnUntraced(function* ({ signal, quit }: Stdio, run: Run)
 })
 
 const working = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs, run: Run, report: Report) {
-  const open = openSession(door.agents, args, door.cwd).pipe(Effect.tap(report.opened))
+  const open = (asked?: Initialize) => openSession(door.agents, args, door.cwd, asked).pipe(Effect.tap(report.opened))
   if (args.inputFormat === "stream-json") {
-    return yield* talk(door.stdio, { open, show: report.show, stopped: Deferred.await(run.stop) })
+    const { talk } = yield* Effect.promise(() => import("./Talk.ts"))
+    const understood = yield* talk(door.stdio, {
+      open,
+      show: report.show,
+      refuse: report.refuse,
+      state: door.tellsState === true ? report.state : undefined,
+      stopped: Deferred.await(run.stop),
+      asks: args.asksClient,
+      facts: { models: door.models, apiKeySource: door.apiKeySource, pid: door.pid ?? 0 },
+    })
+    // Every result said itself how its turn ended. Input that made no sense at all was not meant for us.
+    if (run.signal === undefined) run.exitCode = understood ? 0 : wrongUsage
+    return
   }
   const prompt = yield* readPrompt(args.prompt, door.stdio)
-  const agent = yield* open
+  const agent = yield* open()
   if (run.signal !== undefined) return
   yield* agent.prompt(prompt).pipe(
+    Profiled.events,
     Stream.runForEach((event) => report.show(agent, event)),
     Effect.catchTags({
       JournalError: (error) => report.broke("session_failed", error.message),
@@ -152,6 +174,12 @@ const reporting = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArg
       const terminal = { reason, detail }
       run.exitCode = Terminal.exitCode(terminal)
       if (messages !== undefined) yield* output.print(messages.failed(terminal, yield* Ids.uuid))
+    }),
+    refuse: Effect.fnUntraced(function* (why: string) {
+      if (messages !== undefined) yield* output.print(messages.refused(why, yield* Ids.uuid))
+    }),
+    state: Effect.fnUntraced(function* (state: SessionState) {
+      if (messages !== undefined) yield* output.print(messages.state(state, yield* Ids.uuid))
     }),
     end: output.end,
   }

@@ -28,6 +28,8 @@ export interface Screen {
   readonly show: (event: Event) => string
   /** The next picture of the status line; empty where there is none. */
   readonly tick: () => string
+  /** What is being waited for besides the events; `undefined` when it is there. */
+  readonly wait: (text: string | undefined) => void
   /** Some lines between the events: an answer, a diff, a notice. */
   readonly lines: (lines: ReadonlyArray<ViewLine>) => string
   /** Leaves the cursor on an empty line without status; whoever asks the person something calls this first. */
@@ -198,6 +200,7 @@ export const make = (look: Look): Screen => {
         return look.verbose ? notice("quiet", `model ${event.model}, permissions ${event.permissionMode}`) : ""
       case "SessionStarted":
       case "PromptReceived":
+      case "PermissionAsked":
       case "PermissionDecided":
       case "MessageImported":
         return ""
@@ -213,6 +216,9 @@ export const make = (look: Look): Screen => {
     show,
     lines,
     settle,
+    wait: (text) => {
+      waiting = text
+    },
     tick: () => {
       const text = status()
       if (!look.live || midLine || text === undefined) return ""

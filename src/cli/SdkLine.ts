@@ -1,8 +1,8 @@
 /** Owns the shapes of print mode's lines, as SDK clients read them. */
 import type { ContentBlock } from "../protocol/Content.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
-import type { StreamEvent, WireUsage } from "../protocol/StreamEvent.ts"
 import type { subtype, TerminalReason } from "../protocol/Terminal.ts"
+import type { ofReply, ofTurn, streamed, unfinished } from "./SdkUsage.ts"
 
 /** On every line. */
 export interface Common {
@@ -30,15 +30,11 @@ export interface InitLine extends Common {
 
 export interface AssistantLine extends Common {
   readonly type: "assistant"
-  readonly message: {
+  readonly message: typeof unfinished & {
     readonly id: string
-    readonly type: "message"
-    readonly role: "assistant"
     readonly model: string
     readonly content: ReadonlyArray<ContentBlock>
-    readonly stop_reason: null
-    readonly stop_sequence: null
-    readonly usage: WireUsage
+    readonly usage: ReturnType<typeof ofReply>
   }
   readonly parent_tool_use_id: null
 }
@@ -52,7 +48,7 @@ export interface UserLine extends Common {
 
 export interface StreamLine extends Common {
   readonly type: "stream_event"
-  readonly event: StreamEvent
+  readonly event: ReturnType<typeof streamed>
   readonly parent_tool_use_id: null
 }
 
@@ -63,7 +59,15 @@ export interface RetryLine extends Common {
   readonly max_retries: number
   readonly retry_delay_ms: number
   readonly error_status: number | null
-  readonly error: string
+  readonly error:
+    | "rate_limit"
+    | "billing_error"
+    | "authentication_failed"
+    | "overloaded"
+    | "server_error"
+    | "model_not_found"
+    | "invalid_request"
+    | "unknown"
 }
 
 export interface DeniedLine extends Common {
@@ -83,6 +87,16 @@ export interface StatusLine extends Common {
   readonly permissionMode: PermissionMode
 }
 
+export type SessionState = "idle" | "running" | "requires_action"
+
+export interface StateLine extends Common {
+  readonly type: "system"
+  readonly subtype: "session_state_changed"
+  readonly state: SessionState
+  /** For the client itself: it is not passed on to the program that uses it. */
+  readonly sdk_host_only: true
+}
+
 export interface ProgressLine extends Common {
   readonly type: "tool_progress"
   readonly tool_use_id: string
@@ -98,8 +112,8 @@ export interface ModelUsage {
   readonly cacheCreationInputTokens: number
   readonly webSearchRequests: number
   readonly costUSD: number
-  readonly contextWindow?: number
-  readonly maxOutputTokens?: number
+  readonly contextWindow: number
+  readonly maxOutputTokens: number
 }
 
 export interface Denial {
@@ -121,7 +135,7 @@ export interface ResultLine extends Common {
   readonly duration_ms: number
   readonly duration_api_ms: number
   readonly total_cost_usd: number
-  readonly usage: unknown
+  readonly usage: ReturnType<typeof ofTurn>
   readonly modelUsage: Readonly<Record<string, ModelUsage>>
   readonly permission_denials: ReadonlyArray<Denial>
 }
@@ -134,5 +148,6 @@ export type Line =
   | RetryLine
   | DeniedLine
   | StatusLine
+  | StateLine
   | ProgressLine
   | ResultLine

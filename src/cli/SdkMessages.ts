@@ -9,7 +9,8 @@ import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import type { WireUsage } from "../protocol/StreamEvent.ts"
 import * as Terminal from "../protocol/Terminal.ts"
 import * as Usage from "../protocol/Usage.ts"
-import type { Denial, InitLine, Line, ModelUsage, ResultLine } from "./SdkLine.ts"
+import type { Denial, InitLine, Line, ModelUsage, ResultLine, RetryLine, SessionState, StateLine } from "./SdkLine.ts"
+import * as SdkUsage from "./SdkUsage.ts"
 
 export interface Limits {
   readonly contextWindow: number
@@ -34,17 +35,13 @@ export interface SdkMessages {
   readonly apply: (event: Event, uuid: string) => ReadonlyArray<Line>
   /** The result of a prompt that broke off without an end of its own. */
   readonly failed: (terminal: Terminal.Terminal, uuid: string) => ResultLine
+  /** The result of a message that could not be taken; whatever runs is not concerned. */
+  readonly refused: (why: string, uuid: string) => ResultLine
+  readonly state: (state: SessionState, uuid: string) => StateLine
 }
 
 /** A tool that reports often is repeated once in so many milliseconds. */
 const progressEveryMs = 1000
-
-const noWireUsage: WireUsage = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_creation_input_tokens: 0,
-  cache_read_input_tokens: 0,
-}
 
 /** Starts a fold. Cost and usage by model add up over all prompts of it; `usage` and denials are of the last prompt. */
 export const make = (setup: Setup): SdkMessages => {
@@ -60,10 +57,10 @@ export const make = (setup: Setup): SdkMessages => {
 
   const chunk = (event: EventOf<"StreamChunk">, uuid: string): ReadonlyArray<Line> => {
     if (event.event.type === "message_start") {
-      firstUsage = { requestId: event.requestId, usage: event.event.message.usage ?? noWireUsage }
+      firstUsage = { requestId: event.requestId, usage: event.event.message.usage ?? {} }
     }
     if (!setup.partial || event.event.type === "ping") return []
-    return [{ type: "stream_event", event: event.event, parent_tool_use_id: null, session_id, uuid }]
+    return [{ type: "stream_event", event: SdkUsage.streamed(event.event), parent_tool_use_id: null, session_id, uuid }]
   }
 
   const block = (event: EventOf<"BlockReceived">): ReadonlyArray<Line> => {
@@ -72,14 +69,11 @@ export const make = (setup: Setup): SdkMessages => {
       {
         type: "assistant",
         message: {
+          ...SdkUsage.unfinished,
           id: event.messageId,
-          type: "message",
-          role: "assistant",
           model: event.model,
           content: [event.block],
-          stop_reason: null,
-          stop_sequence: null,
-          usage: firstUsage?.requestId === event.requestId ? firstUsage.usage : noWireUsage,
+          usage: SdkUsage.ofReply(firstUsage?.requestId === event.requestId ? firstUsage.usage : {}),
         },
         parent_tool_use_id: null,
         session_id,
@@ -113,7 +107,9 @@ export const make = (setup: Setup): SdkMessages => {
       cacheCreationInputTokens: (before?.cacheCreationInputTokens ?? 0) + event.usage.cache_creation_input_tokens,
       webSearchRequests: (before?.webSearchRequests ?? 0) + (event.usage.web_search_requests ?? 0),
       costUSD: (before?.costUSD ?? 0) + (event.costUsd ?? 0),
-      ...(limits && { contextWindow: limits.contextWindow, maxOutputTokens: limits.maxOutput }),
+      // Clients expect numbers; nobody knows them of a model that nobody described.
+      contextWindow: limits?.contextWindow ?? 0,
+      maxOutputTokens: limits?.maxOutput ?? 0,
     })
   }
 
@@ -171,7 +167,7 @@ export const make = (setup: Setup): SdkMessages => {
       duration_ms: event.durationMs,
       duration_api_ms: event.apiDurationMs,
       total_cost_usd: totalCost,
-      usage: wireUsage(event.usage),
+      usage: SdkUsage.ofTurn(event.usage),
       modelUsage: Object.fromEntries(modelUsage),
       permission_denials: denials,
       session_id,
@@ -235,7 +231,7 @@ export const make = (setup: Setup): SdkMessages => {
               max_retries: event.maxAttempts,
               retry_delay_ms: event.delayMs,
               error_status: event.status ?? null,
-              error: event.reason,
+              error: retryError(event.reason),
               session_id,
               uuid,
             },
@@ -246,6 +242,7 @@ export const make = (setup: Setup): SdkMessages => {
         case "PromptReceived":
         case "RequestSent":
         case "ReplyAbandoned":
+        case "PermissionAsked":
         case "ToolStarted":
         case "TransitionTaken":
         case "ConfigChanged":
@@ -256,6 +253,32 @@ export const make = (setup: Setup): SdkMessages => {
     },
     failed: (terminal, uuid) =>
       result({ terminal, result: "", turns: 0, durationMs: 0, apiDurationMs: 0, usage: Usage.none, costUsd: 0 }, uuid),
+    refused: (why, uuid) => ({
+      type: "result",
+      subtype: "error_during_execution",
+      is_error: true,
+      result: "",
+      errors: [why],
+      stop_reason: null,
+      terminal_reason: "turn_setup_failed",
+      num_turns: 0,
+      duration_ms: 0,
+      duration_api_ms: 0,
+      total_cost_usd: totalCost,
+      usage: SdkUsage.ofTurn(Usage.none),
+      modelUsage: Object.fromEntries(modelUsage),
+      permission_denials: [],
+      session_id,
+      uuid,
+    }),
+    state: (state, uuid) => ({
+      type: "system",
+      subtype: "session_state_changed",
+      state,
+      sdk_host_only: true,
+      session_id,
+      uuid,
+    }),
   }
 }
 
@@ -266,19 +289,27 @@ const toolResult = (id: string, content: ToolResultContent, failed: boolean): Co
   ...(failed && { is_error: true }),
 })
 
+/** Why an attempt failed, in the words that clients know. */
+const retryError = (reason: string): RetryLine["error"] => {
+  switch (reason) {
+    case "rate_limited":
+      return "rate_limit"
+    case "spend_cap":
+    case "billing":
+      return "billing_error"
+    case "unauthenticated":
+    case "forbidden":
+      return "authentication_failed"
+    case "overloaded":
+    case "server_error":
+    case "model_not_found":
+    case "invalid_request":
+      return reason
+    default:
+      return "unknown"
+  }
+}
+
 /** How a turn that failed is told in one line. */
 export const errorText = (terminal: Terminal.Terminal): string =>
   terminal.detail ?? `${Terminal.endings[terminal.reason].says} (${terminal.reason})`
-
-/** Usage as the API spells it, with the two caches apart. */
-const wireUsage = (usage: Usage.Usage) => ({
-  input_tokens: usage.input_tokens,
-  output_tokens: usage.output_tokens,
-  cache_creation_input_tokens: usage.cache_creation_input_tokens,
-  cache_read_input_tokens: usage.cache_read_input_tokens,
-  cache_creation: {
-    ephemeral_5m_input_tokens: usage.cache_creation_input_tokens - (usage.cache_creation_1h_input_tokens ?? 0),
-    ephemeral_1h_input_tokens: usage.cache_creation_1h_input_tokens ?? 0,
-  },
-  server_tool_use: { web_search_requests: usage.web_search_requests ?? 0 },
-})

@@ -1,6 +1,7 @@
 /** Owns the checked flags of a session, and which combinations of them make no sense. Pure, and without Effect. */
-import * as Rule from "../permissions/Rule.ts"
+import { parseList } from "../policy/RuleList.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import * as ControlFlags from "./ControlFlags.ts"
 import type * as Program from "./Program.ts"
 
 /** What the command line's meaning depends on. */
@@ -48,6 +49,12 @@ export interface SessionArgs extends Common {
   readonly allowedTools: ReadonlyArray<string>
   readonly disallowedTools: ReadonlyArray<string>
   readonly addDirs: ReadonlyArray<string>
+  /** The built-in tools that are offered; all unless told. */
+  readonly tools: ReadonlyArray<string> | undefined
+  /** The client is asked whether a call may run. */
+  readonly asksClient: boolean
+  /** Flags that have no effect yet. */
+  readonly idle: ReadonlyArray<string>
   readonly which: Which
 }
 
@@ -91,6 +98,9 @@ export const check = (
     allowedTools: rules(flags.allowedTools),
     disallowedTools: rules(flags.disallowedTools),
     addDirs: flags.addDir ?? [],
+    tools: ControlFlags.tools(flags),
+    asksClient: ControlFlags.asksClient(flags),
+    idle: ControlFlags.idle(flags),
     which: which(flags),
   }
 }
@@ -98,8 +108,7 @@ export const check = (
 const source = (text: string | undefined, file: string | undefined): Source | undefined =>
   text !== undefined ? { text } : file !== undefined ? { file } : undefined
 
-const rules = (values: ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
-  Rule.parseAll(values ?? []).map((rule) => rule.source)
+const rules = (values: ReadonlyArray<string> | undefined): ReadonlyArray<string> => parseList(values ?? [])
 
 const which = (flags: Program.Flags): Which => {
   const fork = flags.forkSession === true
@@ -177,7 +186,7 @@ const swallowed = (prompt: string | undefined, flags: Program.Flags): string | u
   for (const [flag, values] of severalValues(flags)) {
     const last = values?.at(-1)
     if (last === undefined || !/\s/.test(last.trim())) continue
-    const pieces = Rule.parseAll([last]).map((rule) => rule.source)
+    const pieces = parseList([last])
     if (flag !== "--add-dir" && pieces.every(ruleLike)) continue
     return takesAll(flag, last)
   }

@@ -1,6 +1,9 @@
 /**
- * Owns a conversation over stdin and stdout with `--input-format stream-json`: user messages go to the agent as they come,
- * control requests are answered at once, and the end of stdin lets what runs finish.
+ * Owns a conversation over stdin and stdout with `--input-format stream-json`: the first line opens the session, user messages
+ * go to the agent as they come, control requests are answered at once, and the end of stdin lets what runs finish.
+ *
+ * A line that cannot be read is answered and passed over. A client that does not read is not waited for by the agent: what is
+ * durable waits for it, pieces of the stream are dropped after a while, and nothing more is read from it.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,57 +12,201 @@ import * as Latch from "effect/Latch"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
+import { Person } from "../permissions/Permissions.ts"
 import type { Event } from "../protocol/Event.ts"
-import { parse as parseMode } from "../protocol/PermissionMode.ts"
+import * as ControlAnswers from "./ControlAnswers.ts"
+import * as ControlChannel from "./ControlChannel.ts"
+import * as ControlLines from "./ControlLines.ts"
+import * as ControlPerson from "./ControlPerson.ts"
+import type { Initialize } from "./ControlWire.ts"
 import { encode } from "./Output.ts"
+import type { SessionState } from "./SdkLine.ts"
 import type { Stdio } from "./Stdio.ts"
-import { answer, decode, refusal, type ControlRequest, type UserMessage } from "./UserInput.ts"
+import { answer, decode, refusal, type ControlRequest, type UserInputError, type UserMessage } from "./UserInput.ts"
 
 export interface Talking<E1, E2> {
-  readonly open: Effect.Effect<Agent, E1, Scope.Scope>
+  /** Opens the session, as the client's `initialize` wants it if that comes first. */
+  readonly open: (asked: Initialize | undefined) => Effect.Effect<Agent, E1, Scope.Scope>
   readonly show: (agent: Agent, event: Event) => Effect.Effect<void, E2>
+  /** The result of a message that could not be taken. */
+  readonly refuse: (why: string) => Effect.Effect<void, E2>
+  /** The client wants to know whether something runs. */
+  readonly state: ((state: SessionState) => Effect.Effect<void, E2>) | undefined
   /** Returns when a signal came: nothing more is read. */
   readonly stopped: Effect.Effect<void>
+  /** The client is asked whether a call may run. */
+  readonly asks: boolean
+  readonly facts: ControlAnswers.Facts
 }
 
-/** Runs until stdin ends and the agent is idle. */
+/** Runs until stdin ends and the agent is idle. Answers whether there was anything to understand in what came. */
 export const talk = Effect.fnUntraced(function* <E1, E2>(stdio: Stdio, talking: Talking<E1, E2>) {
   // The agent has a scope of its own: closing it ends its events, and all of them are printed before that.
   const session = yield* Scope.make()
   yield* Effect.addFinalizer((exit) => Scope.close(session, exit))
-  const agent = yield* Scope.provide(talking.open, session)
-  const events = yield* agent.watch
-  /** Closed while a turn runs. */
-  const between = yield* Latch.make(true)
-  const show = (event: Event) => {
-    if (event._tag === "PromptReceived" && event.delivery === "prompt") between.closeUnsafe()
-    if (event._tag === "TurnEnded") between.openUnsafe()
-    return talking.show(agent, event)
-  }
-  const printing = yield* Effect.forkScoped(Stream.runForEach(events, show), { startImmediately: true })
-  let number = 0
-  const reading = stdio.input.pipe(
-    Stream.splitLines,
-    Stream.runForEach((line) => receive(agent, stdio, line, ++number)),
-    // A line that cannot be read ends the reading, not the work that is under way.
-    Effect.exit,
-  )
+  const conversation = make(stdio, talking, session)
   const read = yield* Effect.raceAllFirst([
     Effect.as(talking.stopped, Exit.void),
-    reading,
-    // Output that cannot be written ends everything; events never end before the session does.
-    Effect.andThen(Fiber.join(printing), Effect.never),
+    // A failure ends the reading, not the work that is under way.
+    Effect.exit(conversation.reading),
+    conversation.broken,
   ])
-  yield* Effect.raceFirst(idle(agent, between), Effect.andThen(Fiber.join(printing), Effect.never))
+  yield* conversation.hushed
+  yield* Effect.raceFirst(conversation.resting, conversation.broken)
   yield* Scope.close(session, Exit.void)
-  yield* Fiber.join(printing)
+  yield* conversation.printed
   yield* read
+  return conversation.understood()
 })
 
 /** The agent takes note of the end of a turn a moment after it was told to everybody. */
 const moment = "20 millis"
 /** An agent that is gone for good ends no turn; so often is it looked after while one runs. */
 const patience = "1 second"
+
+/** A session that was opened, and what the conversation about it knows. */
+interface Opened<E2> extends ControlAnswers.Answering {
+  readonly printing: Fiber.Fiber<void, E2>
+  /** Closed while a turn runs. */
+  readonly between: Latch.Latch
+}
+
+const make = <E1, E2>(stdio: Stdio, talking: Talking<E1, E2>, scope: Scope.Scope) => {
+  let opened: Opened<E2> | undefined
+  const lines = { understood: 0, refused: 0 }
+  const channel = ControlChannel.make(stdio.out.write)
+  const note = noting(stdio)
+  const opening = Latch.makeUnsafe(false)
+
+  const asked = talking.asks ? ControlPerson.person({ channel, agent: () => opened?.agent, note }) : undefined
+
+  const open = Effect.fnUntraced(function* (init?: Initialize) {
+    if (opened !== undefined) return opened
+    const agent = yield* talking.open(init).pipe(Effect.provideService(Person, asked), Scope.provide(scope))
+    const { model } = yield* agent.controls
+    const between = yield* Latch.make(true)
+    const queued = new Map<string, Fiber.Fiber<unknown, unknown>>()
+    const tell = yield* telling(agent, between, talking.state)
+    const events = yield* agent.watch
+    const show = Effect.fnUntraced(function* (event: Event) {
+      if (event._tag === "PromptReceived") queued.delete(event.uuid)
+      const begins = event._tag === "PromptReceived" && event.delivery === "prompt"
+      if (begins) between.closeUnsafe()
+      if (begins) yield* tell.running
+      if (event._tag === "TurnEnded") between.openUnsafe()
+      yield* talking.show(agent, event)
+      if (event._tag === "TurnEnded") yield* tell.ended
+    })
+    const printing = yield* Effect.forkScoped(Stream.runForEach(events, show), { startImmediately: true })
+    opened = { agent, model, between, queued, note, facts: talking.facts, printing }
+    yield* opening.open
+    return opened
+  })
+
+  const receive = Effect.fnUntraced(function* (incoming: ControlLines.Incoming) {
+    const decoded = yield* Effect.result(decode(incoming))
+    if (decoded._tag === "Failure") return yield* complain(decoded.failure)
+    const input = decoded.success
+    if (input === undefined) return
+    lines.understood++
+    switch (input.type) {
+      case "user":
+        return yield* deliver(yield* open(), input)
+      case "control_response":
+        return yield* channel.receive(input)
+      case "control_request":
+        return yield* stdio.out.write(encode(yield* control(input)))
+    }
+  })
+
+  const control = Effect.fnUntraced(function* ({ request, request_id: id }: ControlRequest) {
+    const granted = Effect.gen(function* () {
+      const wanted = yield* ControlAnswers.read(request)
+      const init = wanted.subtype === "initialize" ? wanted : undefined
+      // The client waits for an answer, also when there will be no session.
+      const session = yield* Effect.tapError(open(init), (error) =>
+        stdio.out.write(encode(refusal(id, error instanceof Error ? error.message : "The session cannot be opened."))),
+      )
+      return answer(id, yield* ControlAnswers.answer(session, wanted))
+    })
+    return yield* Effect.catchIf(
+      granted,
+      (error) => error instanceof ControlAnswers.Refused,
+      ({ message }) => Effect.succeed(refusal(id, message)),
+    )
+  })
+
+  /** Whoever waits for an answer hears why there is none, and so does whoever looks at stderr. */
+  const complain = Effect.fnUntraced(function* (error: UserInputError) {
+    lines.refused++
+    yield* Effect.ignore(stdio.err.write(`troupe: ${error.message}\n`))
+    if (error.answersId !== undefined) {
+      const { answersId: request_id, message } = error
+      yield* channel.receive({ type: "control_response", response: { subtype: "error", request_id, error: message } })
+    }
+    if (error.requestId !== undefined) yield* stdio.out.write(encode(refusal(error.requestId, error.message)))
+    if (!error.isPrompt) return
+    yield* open()
+    yield* talking.refuse(error.message)
+  })
+
+  const cut = ControlLines.make()
+  return {
+    reading: Stream.runForEach(stdio.input, (piece) =>
+      Effect.forEach(cut.push(piece), receive, { discard: true }),
+    ).pipe(Effect.andThen(Effect.suspend(() => Effect.forEach(cut.end(), receive, { discard: true })))),
+    /** Nobody answers any more. */
+    hushed: channel.close("its end of the conversation is closed"),
+    /** Output that cannot be written ends everything; events never end before the session does. */
+    broken: Effect.suspend(() =>
+      Effect.andThen(
+        opening.await,
+        Effect.suspend(() =>
+          opened === undefined ? Effect.never : Effect.andThen(Fiber.join(opened.printing), Effect.never),
+        ),
+      ),
+    ),
+    resting: Effect.suspend(() => (opened === undefined ? Effect.void : idle(opened.agent, opened.between))),
+    printed: Effect.suspend(() => (opened === undefined ? Effect.void : Fiber.join(opened.printing))),
+    understood: () => lines.understood > 0 || lines.refused === 0,
+  }
+}
+
+/** Each text once, on stderr. Nobody stops working because that is closed. */
+const noting = ({ err }: Stdio) => {
+  const said = new Set<string>()
+  return (text: string): Effect.Effect<void> => {
+    if (said.has(text)) return Effect.void
+    said.add(text)
+    return Effect.ignore(err.write(`troupe: ${text}\n`))
+  }
+}
+
+/** Tells the client when something begins to run and when nothing does any more: between two turns it is not idle. */
+const telling = Effect.fnUntraced(function* <E>(agent: Agent, between: Latch.Latch, state: Talking<never, E>["state"]) {
+  const scope = yield* Effect.scope
+  if (state === undefined) return { running: Effect.void, ended: Effect.void }
+  let turns = 0
+  let current: SessionState = "idle"
+  const change = (to: SessionState) =>
+    Effect.suspend(() => {
+      if (current === to) return Effect.void
+      current = to
+      return state(to)
+    })
+  const ended = Effect.gen(function* () {
+    const turn = turns
+    yield* idle(agent, between)
+    if (turn === turns) yield* change("idle")
+  })
+  return {
+    running: Effect.suspend(() => {
+      turns++
+      return change("running")
+    }),
+    ended: Effect.asVoid(Effect.forkIn(Effect.ignore(ended), scope)),
+  }
+})
 
 /** Returns when nothing runs and nothing waits. */
 const idle = Effect.fnUntraced(function* (agent: Agent, between: Latch.Latch) {
@@ -73,18 +220,16 @@ const idle = Effect.fnUntraced(function* (agent: Agent, between: Latch.Latch) {
   }
 })
 
-const receive = Effect.fnUntraced(function* (agent: Agent, stdio: Stdio, line: string, number: number) {
-  const input = yield* decode(line, number)
-  if (input === undefined) return
-  if (input.type === "user") return yield* deliver(agent, input)
-  yield* stdio.out.write(encode(yield* control(agent, input)))
-})
-
-const deliver = Effect.fnUntraced(function* (agent: Agent, { message, priority, uuid }: UserMessage) {
+const deliver = Effect.fnUntraced(function* ({ agent, queued }: ControlAnswers.Answering, input: UserMessage) {
+  const { message, priority, uuid } = input
   const named = typeof uuid === "string" ? { uuid } : {}
   if (priority === "later") {
     // It waits in the agent's own queue; its events come with all the others.
-    yield* Effect.forkScoped(Stream.runDrain(agent.prompt(message.content, named)), { startImmediately: true })
+    const waiting = Effect.suspend(() => Stream.runDrain(agent.prompt(message.content, named)))
+    if (typeof uuid !== "string") return yield* Effect.forkScoped(waiting, { startImmediately: true })
+    const { busy } = yield* agent.status
+    const fiber = yield* Effect.forkScoped(waiting, { startImmediately: true })
+    if (busy) queued.set(uuid, fiber)
     return
   }
   // Without a running turn this is a prompt like any other.
@@ -92,36 +237,4 @@ const deliver = Effect.fnUntraced(function* (agent: Agent, { message, priority, 
     delivery: priority === "now" ? "submit_interrupt" : "between_rounds",
     ...named,
   })
-})
-
-const control = Effect.fnUntraced(function* (agent: Agent, { request, request_id: id }: ControlRequest) {
-  switch (request.subtype) {
-    case "initialize":
-      return answer(id, {
-        commands: [],
-        models: [],
-        agents: [],
-        account: {},
-        output_style: "default",
-        available_output_styles: ["default"],
-      })
-    case "interrupt":
-      yield* agent.interrupt()
-      return answer(id)
-    case "set_model": {
-      const { model } = request
-      if (typeof model !== "string" || model === "")
-        return refusal(id, "set_model needs the name of a model in `model`.")
-      yield* agent.setModel(model, "control_request")
-      return answer(id)
-    }
-    case "set_permission_mode": {
-      const mode = typeof request.mode === "string" ? parseMode(request.mode) : undefined
-      if (mode === undefined) return refusal(id, `There is no permission mode ${JSON.stringify(request.mode)}.`)
-      yield* agent.setPermissionMode(mode, "control_request")
-      return answer(id, { mode })
-    }
-    default:
-      return refusal(id, `This version has no control request "${request.subtype}".`)
-  }
 })

@@ -111,7 +111,9 @@ export const fromProvider = (request: ProviderRequest, stream: boolean): ApiRequ
   model: request.model,
   max_tokens: request.maxTokens,
   ...(request.system.length > 0 && { system: request.system }),
-  ...(request.tools.length > 0 && { tools: request.tools.map((tool) => ({ ...tool })) }),
+  ...(request.tools.length + (request.serverTools ?? []).length > 0 && {
+    tools: [...request.tools, ...(request.serverTools ?? [])].map((tool) => ({ ...tool })),
+  }),
   messages: request.messages,
   ...(request.toolChoice !== undefined && { tool_choice: { type: request.toolChoice } }),
   ...(request.thinking !== undefined && { thinking: request.thinking }),

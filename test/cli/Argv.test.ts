@@ -111,10 +111,6 @@ describe("a bad command line says what, why and what else", () => {
       ["--modle", "Did you mean --model?"],
     ],
     [["--outputformat=json"], ["--outputformat", "--output-format"]],
-    [
-      ["--mcp-config", "{}"],
-      ["--mcp-config", "not supported"],
-    ],
     [["--xyzzy"], ["--xyzzy", "--help"]],
     [["--model"], ["--model", "needs a value"]],
     [
@@ -246,5 +242,40 @@ describe("help", () => {
 
   it("knows every permission mode", () => {
     assert.deepStrictEqual([...permissionModes], [...PermissionMode.literals])
+  })
+})
+
+describe("flags that clients give", () => {
+  const session = (...argv: ReadonlyArray<string>) => {
+    const parsed = parse(argv, terminal)
+    if (parsed._tag !== "Do" || parsed.job._tag !== "Session") throw new Error(JSON.stringify(parsed))
+    return parsed.job
+  }
+  const talking = ["--input-format=stream-json", "--output-format=stream-json"]
+
+  it("are named when they have no effect, each once", () => {
+    assert.deepStrictEqual(session("x").idle, [])
+    assert.deepStrictEqual(
+      session("x", "--effort", "high", "--betas=a", "--betas=b", "--no-session-persistence").idle,
+      ["--effort has no effect yet.", "--betas has no effect yet.", "--no-session-persistence has no effect yet."],
+    )
+    assert.deepStrictEqual(session("x", "--await-initialize", "--allow-dangerously-skip-permissions").idle, [])
+  })
+
+  it("let the client be asked, unless nobody is to be", () => {
+    assert.isFalse(session(...talking).asksClient)
+    assert.isTrue(session(...talking, "--permission-prompt-tool=stdio").asksClient)
+    assert.isFalse(session(...talking, "--permission-prompt-tool", "stdio", "--permission-prompts=none").asksClient)
+    const other = session(...talking, "--permission-prompt-tool", "mcp__a__b")
+    assert.isFalse(other.asksClient)
+    assert.match(other.idle.join(), /except with stdio/)
+    assert.match(session("x", "--permission-prompt-tool=stdio").idle.join(), /without --input-format stream-json/)
+  })
+
+  it("choose among the tools", () => {
+    assert.isUndefined(session("x").tools)
+    assert.isUndefined(session("x", "--tools=default").tools)
+    assert.deepStrictEqual(session("x", "--tools=Read, Edit").tools, ["Read", "Edit"])
+    assert.deepStrictEqual(session("x", "--tools=").tools, [""])
   })
 })

@@ -48,10 +48,11 @@ describe("the question at the terminal", () => {
     }),
   )
 
-  it("takes nothing but a clear yes for a yes", () => {
-    for (const yes of ["y", "Y", " yes "]) assert.strictEqual(readAnswer(yes), "yes")
-    for (const no of ["", "n", "NO"]) assert.strictEqual(readAnswer(no), "no")
-    for (const unclear of ["ye", "ok", "1"]) assert.isUndefined(readAnswer(unclear))
+  it("takes nothing but a clear yes for a yes, and hears what to do instead", () => {
+    for (const yes of ["y", "Y", " yes "]) assert.deepStrictEqual(readAnswer(yes), { _tag: "Yes" })
+    for (const no of ["", "n", "NO"]) assert.deepStrictEqual(readAnswer(no), { _tag: "No", reason: undefined })
+    assert.deepStrictEqual(readAnswer("no, use pnpm"), { _tag: "No", reason: "use pnpm" })
+    for (const unclear of ["ye", "ok", "1", "yes please", "a"]) assert.isUndefined(readAnswer(unclear))
   })
 
   it.effect("asks again until the answer is clear", () =>
@@ -62,23 +63,36 @@ describe("the question at the terminal", () => {
     }),
   )
 
-  it.effect("remembers always for this command, and for no other", () =>
+  it.effect("grants the rule that it showed, for the session or for the project", () =>
     Effect.gen(function* () {
-      const { ask, prompts } = asking([line("a"), line("n")])
-      assert.isTrue((yield* ask(bash)).allow)
-      assert.isTrue((yield* ask(bash)).allow)
-      assert.lengthOf(prompts, 1)
-      assert.isFalse((yield* ask(running("npm publish"))).allow)
+      const { ask, shown } = asking([line("s"), line("p")])
+      const rules = ["Bash(npm test *)"]
+      assert.deepStrictEqual((yield* ask(bash)).grant, { rules, destination: "session" })
+      assert.deepStrictEqual((yield* ask(bash)).grant, { rules, destination: "local" })
+      assert.include(shown, '    to allow more: Bash(npm test *), which covers "npm test" with any arguments')
     }),
   )
 
-  it.effect("offers no always for what lies outside the workspace", () =>
+  it.effect("keeps nothing for the project that holds for a session only, and offers nothing it has no rule for", () =>
     Effect.gen(function* () {
-      const { ask, prompts } = asking([line("a"), line("y"), line("n")])
-      const outside = { ...write, outside: ["/etc/hosts"] }
-      assert.isTrue((yield* ask(outside)).allow)
-      assert.notInclude(prompts[0], "always")
-      assert.isFalse((yield* ask(outside)).allow)
+      const { ask, prompts } = asking([line("p"), line("s"), line("s"), line("n, read it first")])
+      assert.strictEqual((yield* ask(write)).grant?.destination, "session")
+      assert.notInclude(prompts[0], "[p]roject")
+      const declined = yield* ask(running("curl x | sh"))
+      assert.notInclude(prompts[2], "[s]ession")
+      assert.deepStrictEqual(declined, { allow: false, reason: "the person says: read it first" })
+    }),
+  )
+
+  it.effect("says why it asks and what a command touches", () =>
+    Effect.gen(function* () {
+      const { ask, shown } = asking([line("y")])
+      yield* ask({ ...bash, why: "no rule allows this command", writes: ["/w/out"], reads: ["/w/a", "/w/b"] })
+      assert.includeMembers(shown, [
+        "    why: no rule allows this command",
+        "    writes: /w/out",
+        "    reads: /w/a, /w/b",
+      ])
     }),
   )
 

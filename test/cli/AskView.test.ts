@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { question } from "../../src/cli/AskView.ts"
-import type { Ask } from "../../src/permissions/Permissions.ts"
+import type { Question as Ask } from "../../src/permissions/Permissions.ts"
 import { bash, numbered, running, write } from "./asks.ts"
 
 const texts = (ask: Ask, columns = 80) => question(ask, columns).lines.map(({ text }) => text)
@@ -66,7 +66,7 @@ describe("what a person is asked to approve", () => {
 
   it("shows an edit as a diff", () => {
     const input = { file_path: "/w/a.txt", old_string: "one\ntwo", new_string: "one\n2\u200b", replace_all: true }
-    const { lines } = question({ ...write, tool: "Edit", summary: "Edit /w/a.txt", input }, 80)
+    const { lines } = question({ ...write, tool: "Edit", summary: "Edit /w/a.txt", input, suggestions: [] }, 80)
     assert.deepStrictEqual(
       lines.map(({ tone, text }) => [tone, text]),
       [
@@ -96,7 +96,14 @@ describe("what a person is asked to approve", () => {
 
   it("shows every argument of a tool it knows nothing of", () => {
     const input = { url: "http://x/\u202e", body: { a: "\u009d" }, text: "1\n2" }
-    const rows = texts({ ...bash, tool: "mcp__x__\u001by", summary: "send\nit", executes: undefined, input })
+    const rows = texts({
+      ...bash,
+      tool: "mcp__x__\u001by",
+      summary: "send\nit",
+      executes: undefined,
+      input,
+      suggestions: [],
+    })
     assert.deepStrictEqual(rows, [
       "? send\\x0ait",
       "    tool: mcp__x__\\x1by",

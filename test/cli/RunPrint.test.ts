@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { runPrint } from "../../src/cli/RunPrint.ts"
+import { type PrintDoor, runPrint } from "../../src/cli/RunPrint.ts"
 import * as Events from "./events.ts"
 import * as Stage from "./stage.ts"
 
@@ -11,6 +11,7 @@ const start = Effect.fnUntraced(function* (
   play: Stage.Play,
   argv: ReadonlyArray<string>,
   options: Parameters<typeof Stage.stdio>[0] = { input: "" },
+  more: Partial<PrintDoor> = {},
 ) {
   const stage = yield* Stage.make(play)
   const edges = yield* Stage.stdio(options)
@@ -21,6 +22,7 @@ const start = Effect.fnUntraced(function* (
     version: "1.0.0",
     apiKeySource: "none",
     modelOf: (name: string) => ({ id: `claude-${name}`, limits: undefined }),
+    ...more,
   }
   const fiber = yield* Effect.forkChild(runPrint(door, Stage.args(...argv)), { startImmediately: true })
   return { ...stage, ...edges, fiber, code: Fiber.join(fiber) }
@@ -256,6 +258,9 @@ describe("stream-json input", () => {
       yield* run.type(control({ subtype: "set_permission_mode", mode: "plan" }))
       yield* run.type(control({ subtype: "set_permission_mode", mode: "sudo" }))
       yield* run.type(control({ subtype: "mcp_status" }))
+      yield* run.type(control({ subtype: "set_modle", model: "opus" }))
+      yield* run.type(control({ subtype: "set_model", model: 7 }))
+      yield* run.type(control({ subtype: "set_max_thinking_tokens", max_thinking_tokens: 100 }))
       yield* run.type(user("go"))
       yield* settle
       yield* run.type(control({ subtype: "interrupt" }))
@@ -269,9 +274,101 @@ describe("stream-json input", () => {
         .flatMap(({ type, response }) => (type === "control_response" ? [JSON.stringify(response)] : []))
       assert.deepStrictEqual(
         answers.map((text) => JSON.parse(text).subtype),
-        ["success", "success", "success", "error", "error", "success"],
+        ["success", "success", "success", "error", "success", "error", "error", "success", "success"],
       )
-      assert.include(answers[4], "mcp_status")
+      assert.include(answers[5], 'Did you mean \\"set_model\\"')
+      assert.include(answers[6], "set_model: ")
+      assert.include(run.err(), "set_max_thinking_tokens has no effect yet.")
+      assert.deepStrictEqual(JSON.parse(answers[8] ?? "").response, { still_queued: [] })
+    }),
+  )
+
+  it.effect("takes the model back to the one it began with", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.endless, talking, {})
+      yield* run.type(control({ subtype: "set_model", model: "opus" }) + control({ subtype: "set_model" }))
+      yield* settle
+      assert.strictEqual(run.controls.model, "sonnet")
+    }),
+  )
+
+  it.effect("opens the session as the client's initialize wants it", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.says("done"), [...talking, "--disallowedTools", "Bash", "--tools=Read,Write"], {})
+      yield* settle
+      assert.deepStrictEqual(run.opened, [])
+      const schema = { type: "object" }
+      yield* run.type(
+        control({
+          subtype: "initialize",
+          systemPrompt: ["You are a teapot."],
+          appendSystemPrompt: "Short and stout.",
+          jsonSchema: schema,
+          disallowedTools: ["Write"],
+          hooks: { PreToolUse: [{ matcher: "Bash", hookCallbackIds: ["hook_0"] }] },
+          sdkMcpServers: ["mine"],
+          agents: {},
+        }),
+      )
+      yield* settle
+      const options = run.opened[0]?.options
+      assert.deepInclude<unknown>(options, {
+        systemPrompt: "You are a teapot.",
+        appendSystemPrompt: "Short and stout.",
+        jsonSchema: schema,
+        disallowedTools: ["Bash", "Write"],
+      })
+      assert(typeof options === "object" && options !== null && "tools" in options && Array.isArray(options.tools))
+      assert.deepStrictEqual(
+        options.tools.map(({ name }) => name),
+        ["Read", "Write"],
+      )
+      assert.strictEqual(
+        run.err(),
+        "troupe: hooks given in initialize have no effect yet.\n" +
+          "troupe: SDK MCP servers given in initialize have no effect yet.\n",
+      )
+      const [line] = run.lines()
+      assert.deepNestedInclude(line, { "response.response.hooks_applied": false })
+      assert.deepNestedInclude(line, { "response.response.disallowed_tools_applied": true })
+    }),
+  )
+
+  it.effect("keeps its own system prompt when the client's is empty", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.says("done"), talking, {})
+      yield* run.type(control({ subtype: "initialize", systemPrompt: [""] }))
+      yield* settle
+      assert.propertyVal(run.opened[0]?.options, "systemPrompt", undefined)
+    }),
+  )
+
+  it.effect("withdraws a message that still waits, and says which ones do", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.endless, talking, {})
+      yield* run.type(user("one"))
+      yield* settle
+      yield* run.type(user("two", { priority: "later", uuid: "u2" }) + user("three", { priority: "later", uuid: "u3" }))
+      yield* run.type(control({ subtype: "cancel_async_message", message_uuid: "u2" }))
+      yield* run.type(control({ subtype: "cancel_async_message", message_uuid: "u9" }))
+      yield* run.type(control({ subtype: "interrupt", cancel_queued: true }))
+      yield* settle
+      const answers = run.lines().filter(({ type }) => type === "control_response")
+      assert.deepNestedInclude(answers[0], { "response.response": { cancelled: true } })
+      assert.deepNestedInclude(answers[1], { "response.response": { cancelled: false } })
+      assert.deepNestedInclude(answers[2], { "response.response": { still_queued: [], cancelled: ["u3"] } })
+    }),
+  )
+
+  it.effect("tells a client that wants to know when something runs, and when nothing does", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.says("done"), talking, {}, { tellsState: true })
+      yield* run.type(user("one"))
+      yield* finish
+      assert.deepStrictEqual(
+        run.lines().map(({ type, subtype, state }) => state ?? subtype ?? type),
+        ["running", "init", "assistant", "success", "idle"],
+      )
     }),
   )
 
@@ -303,13 +400,45 @@ describe("stream-json input", () => {
     }),
   )
 
-  it.effect("names the line that cannot be read, after what runs has finished", () =>
+  it.effect("goes on after a line that cannot be read, and names it", () =>
     Effect.gen(function* () {
-      const run = yield* start(Stage.says("done"), talking, { input: `${user("one")}nonsense\n` })
+      const run = yield* start(Stage.says("done"), talking, { input: `nonsense\n${user("one")}` })
       yield* finish
-      const error = yield* Effect.flip(run.code)
-      assert.include(error.message, "Line 2 of stdin")
-      assert.strictEqual(run.lines().at(-1)?.["type"], "result")
+      assert.strictEqual(yield* run.code, 0)
+      assert.include(run.err(), "Line 1 of stdin")
+      assert.strictEqual(run.lines().at(-1)?.["result"], "done")
+    }),
+  )
+
+  it.effect("answers a broken request by its id, and a broken prompt with a result", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.says("done"), talking, {})
+      yield* run.type('{"type":"control_request","request_id":"r7","request":{}}\n')
+      yield* run.type('{"type":"user","message":{"role":"user"}}\n')
+      yield* run.close
+      yield* finish
+      assert.strictEqual(yield* run.code, 2)
+      const [refused, result] = run.lines()
+      assert.deepNestedInclude(refused, { "response.request_id": "r7", "response.subtype": "error" })
+      assert.deepInclude(result, { type: "result", is_error: true, terminal_reason: "turn_setup_failed", num_turns: 0 })
+      assert.include(JSON.stringify(result), "Line 2 of stdin")
+    }),
+  )
+
+  it.effect("that is nothing but nonsense is wrong usage", () =>
+    Effect.gen(function* () {
+      const run = yield* start(Stage.says("done"), talking, { input: "hello?\n" })
+      assert.strictEqual(yield* run.code, 2)
+      assert.deepStrictEqual(run.opened, [])
+    }),
+  )
+
+  it.effect("exits 0 however the last turn ended: each result says it itself", () =>
+    Effect.gen(function* () {
+      const play = () => Stream.make(Events.ended({ terminal: { reason: "api_error" } }))
+      const run = yield* start(play, talking, { input: user("one") })
+      yield* finish
+      assert.strictEqual(yield* run.code, 0)
     }),
   )
 

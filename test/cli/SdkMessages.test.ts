@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as SdkMessages from "../../src/cli/SdkMessages.ts"
+import * as SdkUsage from "../../src/cli/SdkUsage.ts"
 import type { AssistantLine, Line } from "../../src/cli/SdkLine.ts"
 import type { Event } from "../../src/protocol/Event.ts"
 import { endings, reasons } from "../../src/protocol/Terminal.ts"
@@ -64,13 +65,10 @@ describe("SdkMessages", () => {
       Events.ended({ costUsd: 0.5 }),
     ])
     const message: Omit<AssistantLine["message"], "content"> = {
+      ...SdkUsage.unfinished,
       id: "m1",
-      type: "message",
-      role: "assistant",
       model: "claude-x",
-      stop_reason: null,
-      stop_sequence: null,
-      usage: { input_tokens: 100, output_tokens: 1 },
+      usage: SdkUsage.ofReply({ input_tokens: 100, output_tokens: 1 }),
     }
     const common = { parent_tool_use_id: null, session_id: "s1" }
     assert.deepStrictEqual(lines, [
@@ -113,7 +111,13 @@ describe("SdkMessages", () => {
           cache_creation_input_tokens: 50,
           cache_read_input_tokens: 400,
           cache_creation: { ephemeral_5m_input_tokens: 40, ephemeral_1h_input_tokens: 10 },
-          server_tool_use: { web_search_requests: 0 },
+          server_tool_use: { web_search_requests: 0, web_fetch_requests: 0 },
+          service_tier: "standard",
+          speed: "standard",
+          inference_geo: "",
+          iterations: [],
+          output_tokens_details: { thinking_tokens: 0 },
+          fallback_credit: null,
         },
         modelUsage: {
           "claude-x": {

@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { answer, decode, refusal } from "../../src/cli/UserInput.ts"
+import * as UserInput from "../../src/cli/UserInput.ts"
+
+const { answer, refusal } = UserInput
+const decode = (text: string, number = 1) => UserInput.decode({ _tag: "Line", number, text })
 
 const complaint = (line: string) =>
   Effect.map(Effect.flip(decode(line, 7)), (error) => {
@@ -43,7 +46,8 @@ describe("a line of stream-json input", () => {
 
   it.effect("may ask for nothing", () =>
     Effect.gen(function* () {
-      for (const line of ["", "  ", '{"type":"keep_alive"}', '{"type":"control_response","response":{}}']) {
+      const cancel = '{"type":"control_cancel_request","request_id":"1"}'
+      for (const line of ["", "  ", "\r", '{"type":"keep_alive"}', '{"type":"of_tomorrow"}', cancel]) {
         assert.isUndefined(yield* decode(line, 1))
       }
     }),
@@ -53,7 +57,7 @@ describe("a line of stream-json input", () => {
     ["is no JSON", "{oops", ["JSON"]],
     ["is cut off", '{"type":"user","mess', ["JSON"]],
     ["is no object", "[1]", ['"type"']],
-    ["has an unknown type", '{"type":"usr"}', ['"usr"', '"user"']],
+    ["is an answer to nothing", '{"type":"control_response","response":{}}', ["response"]],
     ["has no content", '{"type":"user","message":{"role":"user"}}', ["content"]],
     ["speaks for the assistant", '{"type":"user","message":{"role":"assistant","content":"x"}}', ["role"]],
     ["is a request without an id", '{"type":"control_request","request":{"subtype":"interrupt"}}', ["request_id"]],
@@ -67,6 +71,37 @@ describe("a line of stream-json input", () => {
       }),
     )
   }
+})
+
+describe("a line that cannot be read", () => {
+  const failed = (text: string) => Effect.flip(decode(text))
+
+  it.effect("names the request that waits for an answer, if it can be seen", () =>
+    Effect.gen(function* () {
+      const broken = '{"type":"control_request","request_id":"r-1","request":{"subtype":"interrupt"'
+      assert.strictEqual((yield* failed(broken)).requestId, "r-1")
+      assert.isUndefined((yield* failed('{"request_id":"r-1"')).requestId)
+      const reply = '{"type":"control_response","response":{"subtype":"?","request_id":"r-2"}}'
+      assert.strictEqual((yield* failed(reply)).answersId, "r-2")
+    }),
+  )
+
+  it.effect("says whether it was a prompt", () =>
+    Effect.gen(function* () {
+      assert.isTrue((yield* failed('{"type":"user","message":{"role":"user"}}')).isPrompt)
+      assert.isFalse((yield* failed('{"type":"control_request","request":{}}')).isPrompt)
+      assert.isFalse((yield* failed("user")).isPrompt)
+    }),
+  )
+
+  it.effect("because it is too long says so", () =>
+    Effect.gen(function* () {
+      const start = '{"type":"user","message":'
+      const error = yield* Effect.flip(UserInput.decode({ _tag: "TooLong", number: 3, start }))
+      assert.include(error.message, "Line 3 of stdin is no stream-json message: it has more than 32 MB")
+      assert.isTrue(error.isPrompt)
+    }),
+  )
 })
 
 it("answers have the SDK's shape", () => {

@@ -82,11 +82,14 @@ describe("README", () => {
     const listed = table(text, "Flag").flatMap(([cell = ""]) =>
       [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1]?.split(" ")[0] ?? ""),
     )
-    const exist = program.options.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined))
+    const exist = program.options.flatMap(({ short, long, hidden }) =>
+      hidden ? [] : [short, long].filter((flag) => flag !== undefined),
+    )
     // The first spelling of the two that commander calls short and long is the one that people know.
     const shown = exist.filter((flag) => !["-v", "--version", "--allowed-tools", "--disallowed-tools"].includes(flag))
     assert.sameMembers(listed, shown)
-    const leaves = program.commands.flatMap((command) =>
+    const visible = program.commands.filter((command) => !command.name().startsWith("__"))
+    const leaves = visible.flatMap((command) =>
       command.commands.length === 0
         ? [command.name()]
         : command.commands.map((leaf) => `${command.name()} ${leaf.name()}`),

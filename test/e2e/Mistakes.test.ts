@@ -138,7 +138,6 @@ describe.concurrent("a command line that is wrong", () => {
     { argv: ["-p", "hi", "--fork-session"], says: /--fork-session needs --continue or --resume/ },
     { argv: ["-p", "hi", "--input-format", "stream-json"], says: /needs --output-format stream-json/ },
     { argv: ["config", "explian"], says: /unknown command "explian".*explain/ },
-    { argv: ["-p", "hi", "--mcp-config", "x"], says: /--mcp-config is not supported by this version/ },
   ]
   it.live("exits with 2, names the flag, the reason and the nearest valid one", () =>
     Effect.gen(function* () {

@@ -67,7 +67,7 @@ describe.concurrent("with nobody to ask", () => {
       assert.notInclude(offered, "Bash")
       const part = yield* attempt("--dangerously-skip-permissions", "--disallowedTools", "Bash(touch *)")
       assert.deepStrictEqual([part.wrote, part.ran], [true, false])
-      assert.match(part.told, /the rule \\"Bash\(touch \*\)\\" forbids it/)
+      assert.match(part.told, /the rule \\"Bash\(touch \*\)\\" forbids/)
     }),
   )
 
@@ -79,10 +79,10 @@ describe.concurrent("with nobody to ask", () => {
     }),
   )
 
-  it.live("acceptEdits writes in the workspace and runs nothing", () =>
+  it.live("acceptEdits changes files in the workspace, also by a command that does nothing else", () =>
     Effect.gen(function* () {
       const { wrote, ran } = yield* attempt("--permission-mode", "acceptEdits")
-      assert.deepStrictEqual([wrote, ran], [true, false])
+      assert.deepStrictEqual([wrote, ran], [true, true])
     }),
   )
 

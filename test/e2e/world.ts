@@ -51,6 +51,8 @@ export interface Running {
   readonly listens: Effect.Effect<void>
   /** The signals sent so far have reached it. */
   readonly heard: Effect.Effect<void>
+  /** Begins to read stdout after all. */
+  readonly read: Effect.Effect<void>
   /** Stops reading stdout, as `head` does when it has seen enough. */
   readonly leave: Effect.Effect<void>
   /** Waits until stdout satisfies this; fails the test when the process ends before it does. */
@@ -180,6 +182,7 @@ const running = (child: ChildProcess, { input, unread }: Options, gone: () => vo
     // Node itself catches the other signals from the start, but never SIGHUP, the first bit.
     listens: untilStatus(child, /SigCgt:\s*\w+[13579bdf]$/m),
     heard: untilStatus(child, /ShdPnd:\s*0+$/m),
+    read: Effect.sync(() => void stdout.resume()),
     leave: Effect.sync(() => void stdout.destroy()),
     until: (seen) =>
       Effect.callback<void>((resume) => {

@@ -1,0 +1,155 @@
+/**
+ * Owns what the help and the manual page say beside flags and commands: examples, exit codes, variables, files.
+ *
+ * Data without Effect; `Program` and `ManPage` lay it out.
+ */
+
+export interface Entry {
+  readonly name: string
+  readonly says: string
+}
+
+/** By command, as it is typed behind `troupe`; the empty name is the session itself. */
+export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
+  "": [
+    { name: 'troupe "fix the failing test"', says: "work in this terminal" },
+    { name: 'troupe -p "explain src/index.ts"', says: "print the answer and exit" },
+    { name: 'git diff | troupe -p "review this change"', says: "stdin is added to the prompt" },
+    { name: 'troupe -p "list the TODOs" --output-format json --max-budget-usd 0.50', says: "" },
+    { name: 'troupe -p "run the tests" --allowedTools "Bash(npm test *)" Read', says: "" },
+    { name: "troupe --continue", says: "go on with the latest session here" },
+    { name: "troupe demo", says: "watch a session, no key needed" },
+  ],
+  config: [
+    { name: "troupe config list", says: "the files that count" },
+    { name: "troupe config explain permissions.allow", says: "a value, and where it comes from" },
+  ],
+  "config explain": [
+    { name: "troupe config explain", says: "everything that is set" },
+    { name: "troupe config explain model --json", says: "one key, for a program" },
+  ],
+  "config list": [{ name: "troupe config list --json", says: "for a program" }],
+  "config trust": [
+    { name: "troupe config trust", says: "look at what waits" },
+    { name: "troupe config trust --yes", says: "put exactly that in force" },
+  ],
+  "config set": [
+    { name: "troupe config set model opus", says: "for you, everywhere" },
+    { name: "troupe config set permissions.defaultMode plan --scope project", says: "for everybody here" },
+    { name: "troupe config set permissions.allow '[\"Read\"]' --scope local", says: "for you, here" },
+  ],
+  "config unset": [{ name: "troupe config unset model", says: "the default applies again" }],
+  permissions: [
+    {
+      name: 'troupe permissions explain --tool Bash --input \'{"command":"git status"}\'',
+      says: "why it may run, or not",
+    },
+  ],
+  "permissions explain": [
+    { name: 'troupe permissions explain --tool Bash --input \'{"command":"cat .env"}\'', says: "and what it touches" },
+    { name: 'troupe permissions explain --tool Read --input \'{"file_path":"/etc/hosts"}\' --json', says: "" },
+  ],
+  model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
+  "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
+  demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],
+  completion: [
+    { name: 'eval "$(troupe completion bash)"', says: "in ~/.bashrc" },
+    { name: "troupe completion zsh > ~/.zfunc/_troupe", says: "a directory of $fpath" },
+    { name: "troupe completion fish > ~/.config/fish/completions/troupe.fish", says: "" },
+  ],
+}
+
+/** When the manual was last read through. */
+export const revised = "2026-11-18"
+
+export const atThePrompt =
+  "At the prompt, a line that ends in a backslash goes on in the next one, and pasted lines stay together. Up and Down recall what " +
+  "was typed in this directory, Ctrl-R searches it. Ctrl-C interrupts the turn or clears the line, twice it leaves, as Ctrl-D does."
+
+export const severalValues =
+  "Flags that take several values (--allowedTools, --disallowedTools, --add-dir) take every word up to the next flag. Put the " +
+  'prompt before them, or behind "--", or join the values with commas. A prompt that is also a command: troupe -- demo'
+
+export const exitCodes: ReadonlyArray<Entry> = [
+  { name: "0", says: "done" },
+  { name: "1", says: "failed" },
+  { name: "2", says: "wrong usage" },
+  { name: "3", says: "a limit was reached" },
+  { name: "4", says: "the model declined to answer" },
+  { name: "129", says: "the terminal was closed (SIGHUP)" },
+  { name: "130", says: "interrupted (Ctrl-C)" },
+  { name: "141", says: "the reader of the output went away" },
+  { name: "143", says: "terminated (SIGTERM)" },
+]
+
+export const environment: ReadonlyArray<Entry> = [
+  { name: "ANTHROPIC_API_KEY", says: "the key for the model service" },
+  { name: "ANTHROPIC_AUTH_TOKEN", says: "a bearer token, in the place of a key" },
+  { name: "ANTHROPIC_BASE_URL", says: "another address that speaks the Messages API" },
+  { name: "ANTHROPIC_MODEL", says: "the model when no flag and no setting names one" },
+  { name: "ANTHROPIC_CUSTOM_HEADERS", says: "headers for every request, one a line" },
+  { name: "API_TIMEOUT_MS", says: "how long one request may take" },
+  { name: "CLAUDE_CODE_MAX_OUTPUT_TOKENS", says: "how long one reply may be" },
+  { name: "CLAUDE_CODE_SKIP_PROMPT_HISTORY", says: "not empty: what is typed is not kept for the next session" },
+  { name: "CLAUDE_CONFIG_DIR", says: "settings and sessions are here, and not in ~/.claude" },
+  { name: "NO_COLOR", says: "not empty: no colours" },
+  { name: "FORCE_COLOR", says: "not empty and not 0: colours also where no terminal reads them" },
+  { name: "TERM", says: "dumb: no colours, and no line is drawn twice" },
+]
+
+export const files: ReadonlyArray<Entry> = [
+  { name: "~/.claude/settings.json", says: "your settings" },
+  { name: ".claude/settings.json", says: "the settings of a project, for everybody who works on it" },
+  { name: ".claude/settings.local.json", says: "your settings for a project" },
+  { name: "~/.claude/history.jsonl", says: "what was typed at the prompt" },
+  { name: "~/.claude/projects/", says: "transcripts, by project" },
+  { name: "~/.claude/troupe/sessions/", says: "journals: everything that happened, one directory a session" },
+  { name: "~/.claude/troupe/debug/", says: "the logs of --debug; latest is the newest" },
+]
+
+/** Lines of `width` columns at most. */
+export const wrap = (text: string, width: number): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  let line = ""
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line)
+      line = word
+    } else line = line === "" ? word : `${line} ${word}`
+  }
+  return [...lines, line]
+}
+
+const column = 48
+
+/** The examples of a command, as its help ends with them. */
+export const exampleLines = (command: string, width: number): ReadonlyArray<string> =>
+  (examples[command] ?? []).flatMap(({ name, says }) => {
+    const beside = `  ${name.padEnd(column)} ${says}`.trimEnd()
+    if (beside.length <= width) return [beside]
+    return says === "" ? [`  ${name}`] : [`  ${name}`, `      ${says}`]
+  })
+
+/** What stands below the flags in `troupe --help`. */
+export const below = (width: number): string => {
+  const middle = Math.ceil(exitCodes.length / 2)
+  const code = (entry: Entry | undefined) => (entry === undefined ? "" : `${entry.name.padStart(4)}  ${entry.says}`)
+  const codes =
+    width < 74
+      ? exitCodes.map(code)
+      : exitCodes.slice(0, middle).map((left, i) => `${code(left).padEnd(36)}${code(exitCodes[middle + i])}`.trimEnd())
+  const names = environment.slice(0, 4).map(({ name }) => name)
+  return [
+    "",
+    "Examples:",
+    ...exampleLines("", width),
+    "",
+    ...wrap(severalValues, width),
+    "",
+    "Exit codes:",
+    ...codes,
+    "",
+    ...wrap(`Environment: ${[...names, "CLAUDE_CONFIG_DIR", "NO_COLOR"].join(", ")}. All of them: man troupe`, width),
+    "",
+  ].join("\n")
+}
