@@ -2,13 +2,17 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { ModelSpec } from "../cost/ModelSpec.ts"
 import * as Ids from "../kernel/Ids.ts"
+import { Egress } from "../platform/Egress.ts"
 import { Host } from "../platform/Host.ts"
 import * as Permissions from "../permissions/Permissions.ts"
 import type { RuleBook } from "../permissions/RuleBook.ts"
 import * as RuleMatch from "../policy/RuleMatch.ts"
+import { Sandbox } from "../security/Sandbox.ts"
+import { Settings } from "../settings/Settings.ts"
 import { Controls, type ControlsShape } from "../session/Controls.ts"
 import { Recorder, type RecorderShape } from "../session/Recorder.ts"
 import { DeferAbove } from "../tools/Deferral.ts"
@@ -27,6 +31,7 @@ export type Parts =
   | Controls
   | ToolCatalog
   | Permissions.Permissions
+  | Sandbox
   | Tasks
   | ToolRunner
 
@@ -49,7 +54,7 @@ export const make = Effect.fnUntraced(function* <R>(outfit: Outfit<R>) {
   // As it was opened: what the model is told about its tools must not move. A rule that comes later forbids at the gate.
   const { deny } = book.rules()
   const isHidden = (tool: string) => outfit.showsAll !== true && RuleMatch.removesTool(deny, tool)
-  const session = yield* Layer.merge(ToolRunner.layer, Tasks.layer).pipe(
+  const session = yield* Layer.mergeAll(ToolRunner.layer, Tasks.layer, yield* shelter).pipe(
     Layer.provideMerge(permissions(book, host.home)),
     Layer.provideMerge(
       Layer.mergeAll(
@@ -88,6 +93,16 @@ export const make = Effect.fnUntraced(function* <R>(outfit: Outfit<R>) {
     }
   }
   return { catalog, session }
+})
+
+/** Where the platform can have one: it needs a way out to the network that it can judge, and settings that say what is allowed. */
+const shelter = Effect.gen(function* () {
+  const egress = yield* Effect.serviceOption(Egress)
+  const settings = yield* Effect.serviceOption(Settings)
+  if (Option.isNone(egress) || Option.isNone(settings)) return Sandbox.layerOff
+  return Layer.unwrap(Effect.map(Workspace, ({ fence }) => Sandbox.layer({ roots: fence.realRoots }))).pipe(
+    Layer.provide(Layer.mergeAll(Layer.succeed(Egress, egress.value), Layer.succeed(Settings, settings.value))),
+  )
 })
 
 const permissions = (book: RuleBook, home: string) =>

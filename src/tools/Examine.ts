@@ -12,6 +12,7 @@ import * as Bash from "../policy/Bash.ts"
 import * as GitConfig from "../policy/bash/GitConfig.ts"
 import type { Call as PolicyCall, PathTouch } from "../policy/Call.ts"
 import type { Touch } from "../policy/Effects.ts"
+import * as PathName from "../security/PathName.ts"
 import * as Expansion from "./Expansion.ts"
 import type { Effects, Invocation, Tool } from "./Tool.ts"
 import { ToolCatalog } from "./ToolCatalog.ts"
@@ -111,6 +112,7 @@ export const make = Effect.gen(function* () {
       paths: paths.flat(),
       ...(bash !== undefined && { bash }),
       ...(domain !== undefined && { domain }),
+      ...(effects.sandboxed === true && { sandboxed: true }),
       ...(opinion.behavior !== "passthrough" && { opinion }),
     }
     return yield* refined(call)
@@ -131,6 +133,9 @@ export const make = Effect.gen(function* () {
     const effects = yield* invocation.effects
     const call = yield* policyCall(tool, invocation, effects)
     const paths = call.paths ?? []
+    // A command names its files itself; a tool must not be led to one that is none, or that is not what it seems.
+    const deceit = effects.executes === undefined ? paths.map(problemOf).find((one) => one !== undefined) : undefined
+    if (deceit !== undefined) return rejected(deceit)
     const certain = paths.filter((touch) => touch.possible !== true)
     const named = (touches: ReadonlyArray<PathTouch>) => [...new Set(touches.map(({ path }) => path))]
     const readOnly =
@@ -157,6 +162,9 @@ const concluded = (invocation: Invocation<never>, call: PolicyCall, readOnly: bo
   call.bash === undefined || !readOnly
     ? invocation
     : { ...invocation, readOnly, concurrencySafe: true, idempotency: "read_only" }
+
+const problemOf = ({ path, real }: PathTouch): string | undefined =>
+  PathName.problemOfText(path) ?? PathName.problemOfPlace(path) ?? PathName.problemOfPlace(real)
 
 const touchesOf = ({ connects = [], reads = [], writes = [] }: Effects): ReadonlyArray<Touch> => [
   ...reads.map((path) => ({ _tag: "Reads", path }) as const),

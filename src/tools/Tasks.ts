@@ -17,13 +17,14 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Ids from "../kernel/Ids.ts"
 import { Host } from "../platform/Host.ts"
-import { type Handle, Process, ProcessError } from "../platform/Process.ts"
+import { type Command, type Handle, Process, ProcessError } from "../platform/Process.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
 import { MonitorLines } from "./MonitorLines.ts"
 import type { Task, TaskType } from "./Task.ts"
 import * as TaskLog from "./TaskLog.ts"
 import * as TaskNotice from "./TaskNotice.ts"
 import * as TaskRecords from "./TaskRecords.ts"
+import type { ToolFailure } from "./Tool.ts"
 import { Workspace } from "./Workspace.ts"
 
 /** How much of a task's output is kept on disk. */
@@ -44,6 +45,8 @@ export interface StartOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** It is ended after this long; without it, when the session ends. */
   readonly timeout?: Duration.Input | undefined
+  /** What is started instead: the same in a sandbox. It is undone when the task has ended. */
+  readonly within?: (command: Command, scope: Scope.Scope) => Effect.Effect<Command, ToolFailure>
 }
 
 /** What a task has printed since somebody last looked. */
@@ -58,7 +61,7 @@ export interface News {
 export class Tasks extends Context.Service<
   Tasks,
   {
-    readonly start: (options: StartOptions) => Effect.Effect<Task, ProcessError>
+    readonly start: (options: StartOptions) => Effect.Effect<Task, ProcessError | ToolFailure>
     readonly find: (id: string) => Task | undefined
     readonly list: () => ReadonlyArray<Task>
     /** Waits for its end; at once where there is no such task. */
@@ -161,17 +164,20 @@ const make = Effect.gen(function* () {
     const outputFile = path.join(workspace.spillDir, `${id}.output`)
     const lines = type === "monitor" ? new MonitorLines() : undefined
     const owned = yield* Scope.make()
-    const handle = yield* processes
-      .spawn({
-        command: "bash",
-        args: ["-c", command],
-        cwd,
-        env: { ...options.env, PWD: cwd, [variable]: workspace.sessionId },
-        logTo: outputFile,
-        maxLogBytes,
-        ...(lines !== undefined && { onOutput: lines.hear }),
-      })
-      .pipe(Scope.provide(owned))
+    const spec: Command = {
+      command: "bash",
+      args: ["-c", command],
+      cwd,
+      env: { ...options.env, PWD: cwd, [variable]: workspace.sessionId },
+    }
+    const handle = yield* Effect.gen(function* () {
+      const started = options.within === undefined ? spec : yield* options.within(spec, owned)
+      const output = { logTo: outputFile, maxLogBytes, ...(lines !== undefined && { onOutput: lines.hear }) }
+      return yield* processes.spawn({ ...started, ...output })
+    }).pipe(
+      Effect.onError((cause) => Scope.close(owned, Exit.failCause(cause))),
+      Scope.provide(owned),
+    )
     const description = options.description ?? command
     const entry: Entry = {
       task: { id, type, command, description, toolUseId, outputFile, status: "running", notes: [] },

@@ -24,6 +24,8 @@ export interface Effects {
   readonly executes?: string
   /** The hosts it would talk to. */
   readonly connects?: ReadonlyArray<string>
+  /** It would run in the sandbox, and the settings let that stand for an approval. */
+  readonly sandboxed?: boolean
 }
 
 /** What the tool itself thinks of a call; rules that forbid or ask come first. `passthrough`: nothing. */

@@ -9,6 +9,8 @@ import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
 import { Host } from "../platform/Host.ts"
+import * as PathFence from "../security/PathFence.ts"
+import { under } from "../security/Sensitive.ts"
 
 export interface WorkspaceOptions {
   readonly sessionId: string
@@ -40,50 +42,14 @@ export class Workspace extends Context.Service<
     readonly relative: (path: string) => string
     /** Where output goes that is too long for the model. */
     readonly spillDir: string
+    /** What may be touched, and what about a path deceives. */
+    readonly fence: PathFence.PathFence
   }
 >()("troupe/tools/Workspace") {
   static readonly layer = (
     options: WorkspaceOptions,
   ): Layer.Layer<Workspace, never, FileSystem.FileSystem | Path.Path | Host> => Layer.effect(Workspace, make(options))
 }
-
-const sensitiveDirectories = new Set([
-  ".git",
-  ".claude",
-  ".vscode",
-  ".idea",
-  ".husky",
-  ".devcontainer",
-  ".ssh",
-  ".gnupg",
-  ".aws",
-])
-const sensitiveFiles = new Set([
-  ".gitconfig",
-  ".gitmodules",
-  ".gitattributes",
-  ".bashrc",
-  ".bash_profile",
-  ".bash_login",
-  ".bash_logout",
-  ".bash_aliases",
-  ".profile",
-  ".inputrc",
-  ".zshrc",
-  ".zshenv",
-  ".zprofile",
-  ".zlogin",
-  ".zlogout",
-  "config.fish",
-  ".envrc",
-  ".netrc",
-  ".npmrc",
-  ".yarnrc",
-  ".yarnrc.yml",
-  ".ripgreprc",
-  ".mcp.json",
-  ".claude.json",
-])
 
 const make = Effect.fnUntraced(function* (options: WorkspaceOptions) {
   const fs = yield* FileSystem.FileSystem
@@ -92,65 +58,28 @@ const make = Effect.fnUntraced(function* (options: WorkspaceOptions) {
 
   const resolveFrom = (base: string, given: string): string =>
     given === "~" || given.startsWith("~/") ? path.join(host.home, given.slice(1)) : path.resolve(base, given)
-
-  const real = (at: string, hops = 0): Effect.Effect<string> =>
-    fs.realPath(at).pipe(
-      Effect.catch(() =>
-        // Missing, or a link whose target is missing: writing would follow the link, so it is followed here too.
-        fs.readLink(at).pipe(
-          Effect.flatMap((link) =>
-            hops > 40 ? Effect.succeed(at) : real(path.resolve(path.dirname(at), link), hops + 1),
-          ),
-          Effect.catch(() => {
-            const parent = path.dirname(at)
-            return parent === at
-              ? Effect.succeed(at)
-              : Effect.map(real(parent, hops), (above) => path.join(above, path.basename(at)))
-          }),
-        ),
-      ),
-    )
-
-  const under = (directory: string, at: string): boolean => {
-    if (at === directory) return true
-    const prefix = directory.endsWith(path.sep) ? directory : directory + path.sep
-    return at.startsWith(prefix)
-  }
-
   const root = resolveFrom(host.cwd, options.cwd)
   const roots = [...new Set([root, ...(options.addDirs ?? []).map((directory) => resolveFrom(root, directory))])]
   const spillDir = path.join(host.configDir, "troupe", "sessions", options.sessionId, "outputs")
-  const realRoots = yield* Effect.forEach(roots, (directory) => real(directory))
-  const realConfig = yield* real(host.configDir)
   let cwd = root
-
-  const contains = (given: string) =>
-    Effect.gen(function* () {
-      const at = yield* real(resolveFrom(cwd, given))
-      return realRoots.some((directory) => under(directory, at)) || under(yield* real(spillDir), at)
-    })
-
-  /** Only what lies below a root counts: a workspace inside `.claude/worktrees` is not sensitive as a whole. */
-  const isSensitive = (given: string): boolean => {
-    const at = resolveFrom(cwd, given)
-    const base = [...roots, ...realRoots]
-      .filter((directory) => under(directory, at))
-      .sort((a, b) => b.length - a.length)[0]
-    const config = [host.configDir, realConfig].find((directory) => under(directory, at))
-    if (config !== undefined && (base === undefined || !under(config, base))) return true
-    const parts = (base === undefined ? at : path.relative(base, at)).toLowerCase().split(path.sep)
-    return parts.some((part) => sensitiveDirectories.has(part)) || sensitiveFiles.has(parts.at(-1) ?? "")
-  }
+  const fence = yield* PathFence.make({
+    roots,
+    own: [spillDir],
+    home: host.home,
+    configDir: host.configDir,
+    cwd: () => cwd,
+  })
 
   return Workspace.of({
     sessionId: options.sessionId,
     root,
     roots,
+    fence,
     cwd: () => cwd,
     enter: Effect.fnUntraced(function* (directory: string) {
-      const to = resolveFrom(cwd, directory)
-      const at = yield* real(to)
-      if (!realRoots.some((one) => under(one, at))) return false
+      const to = fence.resolve(directory)
+      const at = yield* fence.real(to)
+      if (!fence.realRoots.some((one) => under(one, at))) return false
       const isDirectory = yield* fs.stat(to).pipe(
         Effect.map((info) => info.type === "Directory"),
         Effect.orElseSucceed(() => false),
@@ -158,12 +87,12 @@ const make = Effect.fnUntraced(function* (options: WorkspaceOptions) {
       if (isDirectory) cwd = to
       return isDirectory
     }),
-    resolve: (given) => resolveFrom(cwd, given),
-    real: (given) => real(resolveFrom(cwd, given)),
-    contains,
-    isSensitive,
+    resolve: fence.resolve,
+    real: fence.real,
+    contains: fence.contains,
+    isSensitive: fence.isProtected,
     relative: (given) => {
-      const at = resolveFrom(cwd, given)
+      const at = fence.resolve(given)
       return under(root, at) ? path.relative(root, at) || "." : at
     },
     spillDir,

@@ -190,7 +190,7 @@ describe("the description", () => {
   it("names the tools a session has", () => {
     assert.deepStrictEqual(
       Describe.toolNames,
-      Coding.coding.flatMap(({ listed, name }) => (listed ? [name] : [])).toSorted(),
+      [...new Set(Coding.coding.flatMap(({ listed, name }) => (listed ? [name] : [])))].toSorted(),
     )
   })
 

@@ -3,15 +3,18 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
+import * as Scope from "effect/Scope"
 import { Host } from "../../platform/Host.ts"
 import { Process, type RunResult } from "../../platform/Process.ts"
+import type { Sandbox } from "../../security/Sandbox.ts"
 import * as Tasks from "../Tasks.ts"
 import * as Tool from "../Tool.ts"
 import { Workspace } from "../Workspace.ts"
-import * as SafeCommand from "./SafeCommand.ts"
-import { failure, type Services, touched } from "./Source.ts"
+import { meaningOfOne } from "./ExitCodes.ts"
+import * as Shelter from "./Shelter.ts"
+import { failure, type Services } from "./Source.ts"
 
-const Input = Schema.Struct({
+const fields = {
   command: Schema.String.check(Schema.isNonEmpty()).annotate({ description: "The command line, run by bash" }),
   timeout: Schema.optionalKey(
     Schema.Finite.check(Schema.isGreaterThan(0)).annotate({
@@ -22,8 +25,16 @@ const Input = Schema.Struct({
   run_in_background: Schema.optionalKey(
     Schema.Boolean.annotate({ description: "Return at once and let it go on; you are told when it ends" }),
   ),
+}
+const Input = Schema.Struct(fields)
+/** Only where there is a sandbox to leave. */
+const SandboxedInput = Schema.Struct({
+  ...fields,
+  dangerouslyDisableSandbox: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Run outside the sandbox; the user is asked. Only after it failed inside" }),
+  ),
 })
-type Input = typeof Input.Type
+type Input = typeof SandboxedInput.Type
 
 const Output = Schema.Struct({
   stdout: Schema.String,
@@ -80,6 +91,7 @@ const validate = Effect.fnUntraced(function* (input: Input) {
   }
   if (input.command.includes("\0"))
     return yield* failure("The command contains a NUL character, which no shell can take.")
+  yield* Shelter.plan(input)
   if (!background && isBareSleep(input.command)) {
     return yield* failure(
       `"${input.command.trim()}" only sleeps, so it was not run. To wait for a background task, a line of its output or a file, ` +
@@ -97,66 +109,57 @@ const isBareSleep = (command: string): boolean => {
   return seconds.reduce((sum, one) => sum + one, 0) >= 2
 }
 
-export const Bash = Tool.make<Input, Services, Output>({
-  name: "Bash",
-  description,
-  input: Input,
-  output: Output,
-  cascades: true,
-  readOnly: (input) => SafeCommand.isReadOnly(input.command),
-  concurrencySafe: (input) => SafeCommand.isReadOnly(input.command),
-  maxResultChars,
-  summary: (input) => `Bash ${input.command.split("\n")[0] ?? ""}`,
-  effects: Effect.fnUntraced(function* (input) {
-    if (!SafeCommand.isReadOnly(input.command)) return { executes: input.command }
-    const reads = yield* Effect.forEach(SafeCommand.operands(input.command), touched)
-    return { executes: input.command, reads: reads.flat() }
-  }),
-  validate,
-  run: Effect.fnUntraced(function* (input, call) {
-    const workspace = yield* Workspace
-    const paths = yield* Path.Path
-    const fs = yield* FileSystem.FileSystem
-    yield* validate(input)
-    if (input.run_in_background === true) return yield* inBackground(input, call.toolUseId)
-    const timeout = input.timeout ?? (yield* limits).usual
-    // Output that cannot be saved is still shown in part, so a missing directory is no reason to fail.
-    yield* Effect.ignore(fs.makeDirectory(workspace.spillDir, { recursive: true, mode: 0o700 }))
-    const name = call.toolUseId.replaceAll(/[^\w-]/g, "_")
-    const cwdFile = paths.join(workspace.spillDir, `${name}.cwd`)
-    const start = yield* directory
+/** Nobody sits at its terminal. */
+const quiet = { CLAUDECODE: "1", GIT_EDITOR: "true" }
 
-    const result = yield* streamed(call, (onOutput) =>
-      Effect.gen(function* () {
-        const processes = yield* Process
-        const host = yield* Host
-        return yield* processes.run({
-          command: "bash",
-          args: ["-c", wrapper, "bash", input.command, cwdFile],
-          cwd: start,
-          env: { ...host.allEnv, PWD: start, ...quiet },
+const run = Effect.fnUntraced(function* (input: Input, call: Tool.ToolCall) {
+  const workspace = yield* Workspace
+  const paths = yield* Path.Path
+  const fs = yield* FileSystem.FileSystem
+  const processes = yield* Process
+  const host = yield* Host
+  yield* validate(input)
+  if (input.run_in_background === true) return yield* inBackground(input, call.toolUseId)
+  const timeout = input.timeout ?? (yield* limits).usual
+  const name = call.toolUseId.replaceAll(/[^\w-]/g, "_")
+  // Output that cannot be saved is still shown in part, so a missing directory is no reason to fail.
+  yield* Effect.ignore(fs.makeDirectory(workspace.spillDir, { recursive: true, mode: 0o700 }))
+  // Not among our own files: those are out of sight in the sandbox.
+  const own = yield* fs
+    .makeTempDirectoryScoped({ directory: host.tmpDir, prefix: "troupe-bash-" })
+    .pipe(Effect.mapError((error) => failure(`No temporary directory can be made: ${error.message}`)))
+  const cwdFile = paths.join(own, "cwd")
+  const start = yield* directory
+  const spec = {
+    command: "bash",
+    args: ["-c", wrapper, "bash", input.command, cwdFile],
+    cwd: start,
+    env: { ...host.allEnv, PWD: start, ...quiet },
+  }
+  const ran = streamed(call, (onOutput) =>
+    Effect.gen(function* () {
+      const { command, notes } = yield* Shelter.started(input, spec, [own])
+      const result = yield* processes
+        .run({
+          ...command,
           timeout,
           maxOutputBytes,
           maxSpillBytes,
           spillTo: paths.join(workspace.spillDir, `${name}.output.txt`),
           onOutput,
         })
-      }),
-    ).pipe(
-      Effect.mapError((error) => failure(error.message)),
-      Effect.onInterrupt(() => Effect.ignore(fs.remove(cwdFile))),
-    )
-    const moved = yield* follow(start, cwdFile)
-    return yield* answer(input, timeout, result, moved)
-  }),
-  show: { result: (output) => shown(output) },
-})
-
-/** Nobody sits at its terminal. */
-const quiet = { CLAUDECODE: "1", GIT_EDITOR: "true" }
+        .pipe(Effect.mapError((error) => failure(error.message)))
+      return { result, notes: yield* notes(result.stderr) }
+    }).pipe(Effect.scoped),
+  )
+  const { notes, result } = yield* ran
+  const moved = yield* follow(start, cwdFile)
+  return yield* answer(input, timeout, result, moved === undefined ? notes : [...notes, moved])
+}, Effect.scoped)
 
 const inBackground = Effect.fnUntraced(function* (input: Input, toolUseId: string) {
   const tasks = yield* Tasks.Tasks
+  const context = yield* Effect.context<Sandbox | Host | Workspace>()
   const host = yield* Host
   const { command, description, timeout } = input
   const task = yield* tasks
@@ -168,6 +171,12 @@ const inBackground = Effect.fnUntraced(function* (input: Input, toolUseId: strin
       cwd: yield* directory,
       env: { ...host.allEnv, ...quiet },
       timeout,
+      within: (spec, scope) =>
+        Shelter.started(input, spec, []).pipe(
+          Effect.map((started) => started.command),
+          Effect.provideContext(context),
+          Scope.provide(scope),
+        ),
     })
     .pipe(Effect.mapError((error) => failure(error.message)))
   const structured: Output = {
@@ -206,7 +215,6 @@ const follow = Effect.fnUntraced(function* (start: string, cwdFile: string) {
   const workspace = yield* Workspace
   const fs = yield* FileSystem.FileSystem
   const noted = yield* fs.readFileString(cwdFile).pipe(Effect.orElseSucceed(() => ""))
-  yield* Effect.ignore(fs.remove(cwdFile))
   const last = noted.replace(/\n$/, "")
   if (last === "" || last === start || (yield* workspace.enter(last))) return undefined
   return `[${last} is outside the workspace; the next command starts in ${workspace.cwd()} again.]`
@@ -243,14 +251,14 @@ const answer = (
   input: Input,
   timeout: number,
   result: RunResult,
-  moved: string | undefined,
+  more: ReadonlyArray<string>,
 ): Effect.Effect<Tool.ToolOutput<Output>, Tool.ToolFailure> => {
   const output = result.combined.replace(/^(?:[ \t]*\r?\n)+/, "").trimEnd()
-  const meaning = result.exitCode === 1 && result.stderr === "" ? SafeCommand.meaningOfOne(input.command) : undefined
+  const meaning = result.exitCode === 1 && result.stderr === "" ? meaningOfOne(input.command) : undefined
   const notes = [
     ...(result.spilledTo === undefined ? [] : [spilled(result, result.spilledTo)]),
     ...(result.leftoversKilled ? ["[It left processes running in the background; they were ended.]"] : []),
-    ...(moved === undefined ? [] : [moved]),
+    ...more,
   ]
   const structured: Output = {
     stdout: result.stdout,
@@ -281,3 +289,25 @@ const answer = (
     structured,
   })
 }
+
+const make = (input: Schema.Codec<Input, unknown>, sandboxed: boolean) =>
+  Tool.make<Input, Services, Output>({
+    name: "Bash",
+    description,
+    input,
+    output: Output,
+    cascades: true,
+    maxResultChars,
+    enabled: Effect.map(Shelter.isOffered, (offered) => offered === sandboxed),
+    summary: ({ command }) => `Bash ${command.split("\n")[0] ?? ""}`,
+    effects: (given) =>
+      Effect.map(Shelter.standsForApproval(given), (isSafe) => ({ executes: given.command, sandboxed: isSafe })),
+    validate,
+    run,
+    show: { result: (output) => shown(output) },
+  })
+
+/** What the call would touch is found out by the gate, from the command itself. */
+export const Bash = make(Input, false)
+/** The same where commands run in the sandbox. */
+export const SandboxedBash = make(SandboxedInput, true)

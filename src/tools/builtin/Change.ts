@@ -8,8 +8,10 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import { Files } from "../../platform/Files.ts"
 import * as Text from "../../platform/Text.ts"
+import { under } from "../../security/Sensitive.ts"
 import { FileMemory } from "../FileMemory.ts"
 import type { ToolFailure } from "../Tool.ts"
+import { Workspace } from "../Workspace.ts"
 import { failure, type Services, type Source } from "./Source.ts"
 
 export interface Change {
@@ -61,7 +63,18 @@ export const fresh = Effect.fnUntraced(function* (source: Source, need: "some" |
 export const apply = Effect.fnUntraced(function* (change: Change) {
   const files = yield* Files
   const memory = yield* FileMemory
-  yield* files.writeAtomic(change.path, change.bytes, { makeParents: true }).pipe(
+  const { fence } = yield* Workspace
+  const { problem, real } = yield* fence.check(change.path, "write")
+  if (problem !== undefined) return yield* failure(problem)
+  // Into the very directory that was checked: nobody may put a link in the way meanwhile.
+  const root = fence.realRoots.find((one) => under(one, real) && one !== real)
+  const written =
+    root === undefined
+      ? files.writeAtomic(change.path, change.bytes, { makeParents: true })
+      : files.writeInside(root, real.slice(root.endsWith("/") ? root.length : root.length + 1), change.bytes, {
+          makeParents: true,
+        })
+  yield* written.pipe(
     Effect.mapError((error) => failure(error.message)),
     Effect.tap(() => Effect.sync(() => memory.sawAll(change.path, change.hash))),
     // The file and what is known of it change together.

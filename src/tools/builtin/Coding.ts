@@ -2,7 +2,7 @@
 import type { Tool } from "../Tool.ts"
 import { AskUserQuestion } from "./AskUserQuestion.ts"
 import { background } from "./Background.ts"
-import { Bash } from "./Bash.ts"
+import { Bash, SandboxedBash } from "./Bash.ts"
 import { Edit } from "./Edit.ts"
 import { Glob } from "./Glob.ts"
 import { Grep } from "./Grep.ts"
@@ -32,6 +32,7 @@ export const coding: ReadonlyArray<Tool<Services>> = [
   MultiEdit,
   NotebookEdit,
   Read,
+  SandboxedBash,
   TaskCreate,
   TaskGet,
   TaskList,

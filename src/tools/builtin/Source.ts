@@ -12,6 +12,7 @@ import type { Process } from "../../platform/Process.ts"
 import type { Ripgrep } from "../../platform/Ripgrep.ts"
 import * as Text from "../../platform/Text.ts"
 import type { Controls } from "../../session/Controls.ts"
+import type { Sandbox } from "../../security/Sandbox.ts"
 import type { FileMemory } from "../FileMemory.ts"
 import type { Tasks } from "../Tasks.ts"
 import { ToolFailure } from "../Tool.ts"
@@ -30,6 +31,7 @@ export type Services =
   | Workspace
   | FileMemory
   | Tasks
+  | Sandbox
   | ToolCatalog
   | Controls
   | Model

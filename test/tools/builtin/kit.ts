@@ -17,6 +17,7 @@ import * as Controls from "../../../src/session/Controls.ts"
 import { FileMemory } from "../../../src/tools/FileMemory.ts"
 import { Tasks } from "../../../src/tools/Tasks.ts"
 import type { Tool, ToolOutput } from "../../../src/tools/Tool.ts"
+import { Sandbox } from "../../../src/security/Sandbox.ts"
 import { ToolCatalog } from "../../../src/tools/ToolCatalog.ts"
 import { Workspace } from "../../../src/tools/Workspace.ts"
 import type { Services } from "../../../src/tools/builtin/Source.ts"
@@ -67,7 +68,13 @@ export const inWorkspace = <A, E>(
         NodeProcess.layer,
         Host.layerTest({ env, cwd: root, home: temp, configDir: config }),
       )
-      const layer = Layer.mergeAll(NodeRipgrep.layer, Tasks.layer, FileMemory.layer, ToolCatalog.layer()).pipe(
+      const layer = Layer.mergeAll(
+        NodeRipgrep.layer,
+        Tasks.layer,
+        FileMemory.layer,
+        ToolCatalog.layer(),
+        Sandbox.layerOff,
+      ).pipe(
         Layer.provideMerge(Workspace.layer({ cwd: root, sessionId: "session-1" })),
         Layer.provideMerge(ModelTable.layer()),
         Layer.provideMerge(Layer.succeed(Model, more.model ?? { stream: () => Stream.die("no model here") })),
