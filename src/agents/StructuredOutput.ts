@@ -3,7 +3,6 @@ import * as Effect from "effect/Effect"
 import * as JsonSchema from "effect/JsonSchema"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaRepresentation from "effect/SchemaRepresentation"
 
 export class BadOutputSchema extends Schema.TaggedError<BadOutputSchema>()("BadOutputSchema", {
   detail: Schema.String,
@@ -24,10 +23,11 @@ const isObject = Schema.is(Schema.Record(Schema.String, Schema.Unknown))
 
 export const make = Effect.fnUntraced(function* (schema: unknown) {
   if (!isObject(schema)) return yield* new BadOutputSchema({ detail: "it is not a JSON object" })
+  // Large, and most sessions have no such schema.
+  const { fromJsonSchemaDocument } = yield* Effect.promise(() => import("effect/SchemaRepresentation"))
   const imported = yield* Effect.try({
     // Patterns of an unknown author can take for ever; the service applies them anyway.
-    try: () =>
-      SchemaRepresentation.fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12(schema), { patterns: "ignore" }),
+    try: () => fromJsonSchemaDocument(JsonSchema.fromSchemaDraft2020_12(schema), { patterns: "ignore" }),
     catch: (cause) => new BadOutputSchema({ detail: cause instanceof Error ? cause.message : String(cause) }),
   })
   const decode = Schema.decodeUnknownResult(Schema.toType(imported))

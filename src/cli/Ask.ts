@@ -1,9 +1,13 @@
 /** Owns the question whether a call may run, put to a person at the terminal. */
 import * as Effect from "effect/Effect"
 import type { Person, PersonAnswer, Question } from "../permissions/Permissions.ts"
+import * as AskUserQuestion from "../tools/builtin/AskUserQuestion.ts"
 import * as AskView from "./AskView.ts"
 import type { LineReader } from "./LineReader.ts"
+import { visible } from "./Reveal.ts"
 import type { ViewLine } from "./ToolView.ts"
+
+type Asked = AskUserQuestion.Question
 
 export interface Asking {
   readonly reader: LineReader
@@ -47,7 +51,33 @@ export const readAnswer = (text: string): Answer | undefined => {
 
 /** A person at this terminal. */
 export const person = ({ reader, show, columns, alone, interrupt }: Asking): Person => {
+  const abandoned = Effect.gen(function* (): Effect.fn.Return<PersonAnswer> {
+    yield* interrupt
+    return { allow: false, reason: "the person interrupted instead of answering" }
+  })
+
+  /** Questions of the model itself: the answers go back with the call. An empty line leaves one open. */
+  const answered = Effect.fnUntraced(function* (questions: ReadonlyArray<Asked>): Effect.fn.Return<PersonAnswer> {
+    const answers: Record<string, string> = {}
+    for (const one of questions) {
+      const lines = AskUserQuestion.questionText(one).split("\n")
+      yield* show(lines.map((text) => ({ tone: "warning", text: visible(`  ${text}`) })))
+      while (true) {
+        const read = yield* reader.read("  > ", { fresh: true })
+        if (read._tag !== "Line") return yield* abandoned
+        const answer = AskUserQuestion.answerOf(one, read.text)
+        if (answer !== undefined) answers[one.question] = answer
+        if (answer !== undefined || read.text.trim() === "") break
+      }
+    }
+    const updatedInput = AskUserQuestion.withAnswers(questions, answers)
+    return { allow: true, reason: "the person answered", updatedInput }
+  })
+
   const put = Effect.fnUntraced(function* (question: Question): Effect.fn.Return<PersonAnswer> {
+    if (question.tool === AskUserQuestion.AskUserQuestion.name) {
+      return yield* answered(AskUserQuestion.questionsOf(question.input))
+    }
     const { lines, cut } = AskView.question(question, columns())
     yield* show(lines)
     const { suggestions } = question
@@ -62,10 +92,7 @@ export const person = ({ reader, show, columns, alone, interrupt }: Asking): Per
     const rules = suggestions.map(({ rule }) => rule)
     while (true) {
       const read = yield* reader.read(`  ${choices.join(" / ")} `, { fresh: true })
-      if (read._tag !== "Line") {
-        yield* interrupt
-        return { allow: false, reason: "the person interrupted instead of answering" }
-      }
+      if (read._tag !== "Line") return yield* abandoned
       const answer = readAnswer(read.text)
       if (answer?._tag === "No") {
         return {

@@ -1,10 +1,10 @@
 /** Owns what the runtime needs of Node: files, processes, the host's facts, the network, ripgrep. */
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Layer from "effect/Layer"
 import * as NodeDns from "../platform/NodeDns.ts"
 import * as NodeEgress from "../platform/NodeEgress.ts"
 import * as NodeFiles from "../platform/NodeFiles.ts"
+import * as NodeFileSystem from "../platform/NodeFileSystem.ts"
 import * as NodeHost from "../platform/NodeHost.ts"
 import * as NodeHttpFetch from "../platform/NodeHttpFetch.ts"
 import * as NodeProcess from "../platform/NodeProcess.ts"

@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
-import picomatch from "picomatch"
 import * as Sensitive from "./Sensitive.ts"
 
 export interface Ground {
@@ -40,7 +39,8 @@ export const survey = Effect.fnUntraced(function* (
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const globs = options.denyRead.filter((one) => one.includes("*"))
-  const isDenied: (at: string) => boolean = globs.length === 0 ? () => false : picomatch(globs, { dot: true })
+  const isDenied: (at: string) => boolean =
+    globs.length === 0 ? () => false : (yield* Effect.promise(() => import("picomatch"))).default(globs, { dot: true })
   const found = {
     secretFiles: new Set<string>(),
     secretDirectories: new Set<string>(),

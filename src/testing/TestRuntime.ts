@@ -13,6 +13,7 @@ import { HttpFetch } from "../platform/HttpFetch.ts"
 import type { MemoryDisk } from "../platform/MemoryDisk.ts"
 import { Process, ProcessError, type RunOptions, type RunResult } from "../platform/Process.ts"
 import { Ripgrep } from "../platform/Ripgrep.ts"
+import * as ShellAnalysis from "../tools/ShellAnalysis.ts"
 import type { SettingsError } from "../settings/SettingsError.ts"
 import * as MemoryWorkspace from "./MemoryWorkspace.ts"
 import type { Playbook, PlaybookError } from "./Playbook.ts"
@@ -40,6 +41,8 @@ export const layer = (
   return Layer.merge(Runtime.layer({ provider: model }), model).pipe(
     Layer.provideMerge(world),
     Layer.provideMerge(Ids.seeded),
+    // Loading takes real time, and no virtual time may pass meanwhile.
+    Layer.merge(Layer.effectDiscard(ShellAnalysis.analyser)),
     // Every message between actors goes through its JSON form: nothing local sneaks into one.
     Layer.provideMerge(Layer.succeed(Encoded, true)),
     Layer.provideMerge(

@@ -5,7 +5,6 @@
  * where the model supports that (`defer_loading`), by us otherwise. Decided once per session, so that the prompt does not move.
  */
 import * as Context from "effect/Context"
-import { estimateTokenCount } from "tokenx"
 import type { Tool } from "./Tool.ts"
 
 /** `api`: the service leaves them out. `client`: we do. */
@@ -44,8 +43,9 @@ export const plan = (tools: ReadonlyArray<Tool<never>>, capacity: Capacity, abov
   return { deferral: capacity.toolSearch ? "api" : "client", tools: deferrable.length, tokens }
 }
 
+/** Roughly, because every start pays for it: schemas are plain text of about so many characters a token. */
 const tokensOf = ({ description, inputSchema, name }: Tool<never>): number =>
-  estimateTokenCount(`${name} ${description} ${JSON.stringify(inputSchema)}`)
+  Math.ceil((name.length + description.length + JSON.stringify(inputSchema).length) / 3.5)
 
 /**
  * The tools that a query means, best first. `select:A,B` names them; otherwise words are looked for in names and descriptions, and a

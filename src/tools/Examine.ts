@@ -8,12 +8,12 @@ import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import type { Ripgrep } from "../platform/Ripgrep.ts"
 import { type Ask, Permissions } from "../permissions/Permissions.ts"
-import * as Bash from "../policy/Bash.ts"
 import * as GitConfig from "../policy/bash/GitConfig.ts"
 import type { Call as PolicyCall, PathTouch } from "../policy/Call.ts"
 import type { Touch } from "../policy/Effects.ts"
 import * as PathName from "../security/PathName.ts"
 import * as Expansion from "./Expansion.ts"
+import * as ShellAnalysis from "./ShellAnalysis.ts"
 import type { Effects, Invocation, Tool } from "./Tool.ts"
 import { ToolCatalog } from "./ToolCatalog.ts"
 import { Workspace } from "./Workspace.ts"
@@ -57,13 +57,14 @@ export const make = Effect.gen(function* () {
   const disk = yield* Effect.context<FileSystem.FileSystem | Ripgrep>()
 
   const analyse = Effect.fnUntraced(function* (command: string) {
+    const look = yield* ShellAnalysis.analyser
     const place = { cwd: workspace.cwd(), home }
-    const seen = Bash.analyse(command, place)
+    const seen = look(command, place)
     // Looking at the repository costs something, so only for those who need it.
     if (!seen.commands.some((one) => one.needsCleanGit === true)) return seen
     const own = yield* git.own(place.cwd)
     const clean = own !== undefined && !own.more && own.texts.every(GitConfig.isClean)
-    return clean ? Bash.analyse(command, { ...place, cleanGit: true }) : seen
+    return clean ? look(command, { ...place, cleanGit: true }) : seen
   })
 
   const locate = Effect.fnUntraced(function* (touch: Extract<Touch, { readonly path: string }>) {

@@ -96,6 +96,22 @@ describe("the question at the terminal", () => {
     }),
   )
 
+  it.effect("puts the model's own questions and takes the answers back with the call", () =>
+    Effect.gen(function* () {
+      const option = (label: string) => ({ label, description: `about ${label}` })
+      const questions = [
+        { question: "Which one?", header: "Store", options: [option("Postgres"), option("SQLite")] },
+        { question: "What else?", header: "More", options: [option("Cache"), option("Queue")], multiSelect: true },
+        { question: "When?", header: "Time", options: [option("Now"), option("Later")] },
+      ]
+      const { ask, shown } = asking([line("7"), line("2"), line("1, 2"), line("")])
+      const answer = yield* ask({ ...bash, tool: "AskUserQuestion", input: { questions } })
+      assert.deepInclude(answer.updatedInput, { answers: { "Which one?": "SQLite", "What else?": "Cache, Queue" } })
+      assert.include(shown, "    2. SQLite — about SQLite")
+      assert.isFalse((yield* asking([]).ask({ ...bash, tool: "AskUserQuestion", input: { questions } })).allow)
+    }),
+  )
+
   it.effect("takes Ctrl-C and the end of input for a no that ends the turn", () =>
     Effect.gen(function* () {
       const { ask, calls } = asking([{ _tag: "Interrupt", typed: false }, { _tag: "End" }])

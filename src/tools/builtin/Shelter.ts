@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { Host } from "../../platform/Host.ts"
 import type { Command } from "../../platform/Process.ts"
-import * as Policy from "../../policy/Bash.ts"
 import * as Sandbox from "../../security/Sandbox.ts"
+import * as ShellAnalysis from "../ShellAnalysis.ts"
 import type { ToolFailure } from "../Tool.ts"
 import { Workspace } from "../Workspace.ts"
 import { failure } from "./Source.ts"
@@ -28,7 +28,8 @@ const outcomeOf = Effect.fnUntraced(function* (input: Sheltered) {
   if (before !== undefined) return before
   const sandbox = yield* Sandbox.Sandbox
   const { home } = yield* Host
-  const seen = Policy.analyse(input.command, { cwd: (yield* Workspace).cwd(), home })
+  const look = yield* ShellAnalysis.analyser
+  const seen = look(input.command, { cwd: (yield* Workspace).cwd(), home })
   const commands = seen._tag === "Understood" ? seen.commands.map(({ text }) => text) : []
   const planned = yield* Effect.result(sandbox.plan({ commands, outside: input.dangerouslyDisableSandbox === true }))
   const outcome: Outcome =
