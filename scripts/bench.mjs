@@ -88,6 +88,8 @@ const row = (measure, ours, baseline, compared, unit, goal, ok) =>
   rows.push({ measure, ours, baseline, compared, unit, goal, ok })
 const ratio = (measure, ours, baseline, most) =>
   row(measure, ours, baseline, ours / baseline, "ms", { text: `≤ ${most} ×`, as: "×" }, ours / baseline <= most)
+const above = (measure, ours, baseline, most) =>
+  row(measure, ours, baseline, ours - baseline, "ms", { text: `≤ + ${most} ms`, as: "+" }, ours - baseline <= most)
 const limit = (measure, ours, unit, most, baseline) =>
   row(
     measure,
@@ -163,8 +165,7 @@ for (const turns of lengths) {
     rounds.push({ ours, bare })
   }
   const of = (figure) => [median(rounds.map((r) => figure(r.ours))), median(rounds.map((r) => figure(r.bare)))]
-  const difference = (measure, [ours, bare]) =>
-    row(measure, ours, bare, ours - bare, "ms", { text: "≤ + 3 ms", as: "+" }, ours - bare <= 3)
+  const difference = (measure, [ours, bare]) => above(measure, ours, bare, 3)
   difference(
     `a turn, median of ${turns}`,
     of((r) => median(r.gaps)),
@@ -195,6 +196,21 @@ const toolsStartedAt = await measured("early.mjs")
 const early = (await watched()).seen
 limit("a tool starts after its block", median(toolsStartedAt.map((at, i) => at - early[i].blockEndAt)), "ms", 10)
 
+const round = await measured("round.mjs")
+above("a call in a round of 100, all beside each other", round.besideMs, round.bareMs, 0.2)
+above("… every second one alone", round.alternatingMs, round.bareMs, 0.2)
+
+const search = await measured("search.mjs")
+const against = (measure, { ms, plainMs }) => above(measure, ms, plainMs, 30)
+against("Glob, 10,000 files, against ripgrep", search.glob)
+against("Grep, 10,000 files, 1,000 match, against ripgrep", search.grepSome)
+against("… their lines", search.grepContent)
+against("… all 10,000 match", search.grepAll)
+
+// ── policy ────────────────────────────────────────────────────────────────────────────────────────────
+const decision = await measured("policy.mjs")
+limit(`a decision, ${decision.characters} characters, ${decision.rules} rules`, decision.ms, "ms", 0.2)
+
 // ── kernel ────────────────────────────────────────────────────────────────────────────────────────────
 const kernel = await measured("kernel.mjs", ["--expose-gc"])
 limit("supervised actor, start", kernel.spawnUs, "µs", 70)
@@ -209,7 +225,7 @@ limit("first request, all tools (estimate)", estimateTokenCount(firstBody), "tok
 server.disconnect()
 
 const number = (value) =>
-  value === undefined ? "" : value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2)
+  value === undefined ? "" : value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3)
 const compared = ({ compared: value, goal }) =>
   value === undefined
     ? ""

@@ -18,10 +18,10 @@ const rules = [
   ...Array.from({ length: 30 }, (_, i) => rule("allow", `Edit(src${i}/**/*.ts)`)),
   ...Array.from({ length: 10 }, (_, i) => rule("allow", `WebFetch(domain:h${i}.example.com)`)),
 ]
-/** Every one names other files, so that nothing remembered about paths helps. */
+/** 200 characters. Every one names other files, so that nothing remembered about paths helps. */
 const command = (i) =>
-  `cd packages/api && git log --oneline -n 20 | grep -v merge | head -5; tool7 run build --flag=1 && ` +
-  `cat src/a${i}.ts src/main.ts | sort | uniq -c; ls -la dist/*.js 2>/dev/null || echo "nothing there yet"`
+  `cd packages/api && git log --oneline -n 9 | grep -v merge | head -5; tool7 run build --flag=1 && ` +
+  `cat src/a${String(i).padStart(4, "0")}.ts src/main.ts | sort | uniq -c; ls -la dist/*.js 2>/dev/null || echo "nothing there yet"`
 
 const judge = (text, compiled) => {
   const bash = analyse(text, place)

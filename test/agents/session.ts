@@ -13,7 +13,7 @@ import type { Recording } from "../../src/testing/Recorder.ts"
 import { ScriptedModel } from "../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
 import * as Tool from "../../src/tools/Tool.ts"
-import type { ToolCatalog } from "../../src/tools/ToolCatalog.ts"
+import type { Services } from "../../src/tools/builtin/Source.ts"
 
 export const ended = (events: ReadonlyArray<Event>): EventOf<"TurnEnded"> => {
   const last = events.at(-1)
@@ -63,7 +63,7 @@ export const note = Tool.make({
   run: ({ text, ms }) => Effect.as(ms === undefined ? Effect.void : Effect.sleep(ms), { content: `noted ${text}` }),
 })
 
-export const open = (options: OpenOptions<ToolCatalog> = {}) =>
+export const open = (options: OpenOptions<Services> = {}) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     return yield* agents.open({ permissionMode: "bypassPermissions", tools: [echo, note], ...options })
@@ -73,7 +73,7 @@ export const open = (options: OpenOptions<ToolCatalog> = {}) =>
 export const play = (
   book: Playbook,
   prompt: string,
-  options: OpenOptions<ToolCatalog> = {},
+  options: OpenOptions<Services> = {},
   world: TestRuntime.TestRuntimeOptions = {},
 ) =>
   Effect.gen(function* () {
