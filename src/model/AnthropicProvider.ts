@@ -18,6 +18,12 @@ import * as Secrets from "./Secrets.ts"
 const home = "https://api.anthropic.com"
 const setting = "ANTHROPIC_BASE_URL"
 
+/** Where requests will go; what is wrong with the setting is said by the first of them. */
+export const addressOf = (env: Access.Env): URL => {
+  const given = env(setting)
+  return new URL(given !== undefined && URL.canParse(given) ? given : home)
+}
+
 /** What the service asks of a request that comes with a subscription's token. */
 const oauthBeta = "oauth-2025-04-20"
 

@@ -61,6 +61,8 @@ const make = Effect.gen(function* () {
       return MessagesApi.make(way(env, fetch, sdks, shell))
     }
     case "anthropic":
+      // While the session is being opened the handshake is under way.
+      fetch.preconnect?.(AnthropicProvider.addressOf(env))
       return MessagesApi.make(AnthropicProvider.way(env, fetch, helperOf(command("apiKeyHelper"), shell)))
   }
 })

@@ -15,7 +15,11 @@ export interface FetchInit extends RequestInit {
 }
 
 /** As everywhere: resolves once the head of the answer is there, and an aborted `signal` closes the connection. */
-export type Fetch = (input: string | URL | Request, init?: FetchInit) => Promise<Response>
+export interface Fetch {
+  (input: string | URL | Request, init?: FetchInit): Promise<Response>
+  /** Begins the handshake with a server that will be asked soon; over TLS that takes longer than anything else in a first request. */
+  readonly preconnect?: (url: URL) => void
+}
 
 /** The way itself is wrong, before the server was asked anything. The message says what, where, and how to fix it. */
 export class RouteError extends Error {

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Http from "node:http"
+import type { Socket } from "node:net"
 import process from "node:process"
 import type { Readable } from "node:stream"
 import { type Fetch, HttpFetch, type Route } from "./HttpFetch.ts"
@@ -13,17 +14,59 @@ import type { Client } from "./NodeRoute.ts"
 /** Statuses that have no body by definition; `Response` refuses one for them. */
 const bodiless = new Set([101, 204, 205, 304])
 
-const open = (protocol: string): Client => {
+const open = (protocol: string): DirectClient => {
   const http = protocol === "https:" ? process.getBuiltinModule("node:https") : process.getBuiltinModule("node:http")
   const agent = new http.Agent({ keepAlive: true, scheduling: "lifo", maxFreeSockets: 64 })
   return {
     request: (url, options) => http.request(url, { ...options, agent }),
+    preconnect: protocol === "https:" ? preconnecting(agent) : () => {},
     close: () => agent.destroy(),
   }
 }
 
+interface DirectClient extends Client {
+  readonly preconnect: (url: URL) => void
+}
+
+/** Connections that are being made for a first request; whoever asks first takes them, and nobody waits for them to leave. */
+const preconnecting = (agent: Http.Agent) => {
+  const waiting = new Map<string, Socket>()
+  const connect = agent.createConnection.bind(agent)
+  const place = (host: unknown, port: unknown) => `${String(host)}:${Number(port ?? 443)}`
+  agent.createConnection = (options, ...rest) => {
+    const at = place(options.host, options.port)
+    const ready = waiting.get(at)
+    if (ready === undefined) return connect(options, ...rest)
+    waiting.delete(at)
+    return ready.ref()
+  }
+  return ({ hostname, port }: URL): void => {
+    const at = place(hostname, port === "" ? undefined : port)
+    if (waiting.has(at)) return
+    // An address has no name that the server could be told.
+    const servername = /^[\d.]+$|^\[/.test(hostname) ? "" : hostname
+    const options = { host: hostname, port: Number(port || 443), servername, ALPNProtocols: ["http/1.1"] }
+    const socket = connect(options)
+    if (!isSocket(socket)) return
+    waiting.set(at, socket.unref())
+    const forget = () => void (waiting.get(at) === socket && waiting.delete(at))
+    // A request that finds none makes its own, and says what is wrong.
+    socket.on("error", forget)
+    socket.on("close", forget)
+  }
+}
+
+const isSocket = (stream: unknown): stream is Socket =>
+  typeof stream === "object" && stream !== null && "ref" in stream && "unref" in stream
+
 export const make = (): { readonly fetch: Fetch; readonly close: () => void } => {
   const clients = new Map<string, Client>()
+  const preconnect = (url: URL): void => {
+    if (url.protocol !== "https:" || clients.has(url.protocol)) return
+    const client = open(url.protocol)
+    clients.set(url.protocol, client)
+    client.preconnect(url)
+  }
   const clientFor = async (protocol: string, route: Route | undefined): Promise<Client> => {
     const needed = needs(route)
     const name = needed === undefined ? protocol : `${protocol} ${JSON.stringify(needed)}`
@@ -36,15 +79,16 @@ export const make = (): { readonly fetch: Fetch; readonly close: () => void } =>
     clients.set(name, opened)
     return opened
   }
+  const fetch: Fetch = async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new TypeError(`Only http and https addresses can be fetched, not ${url.protocol}//…`)
+    }
+    const { route, ...rest } = init
+    return exchange(await clientFor(url.protocol, route), url, rest)
+  }
   return {
-    fetch: async (input, init = {}) => {
-      const url = new URL(input instanceof Request ? input.url : input)
-      if (url.protocol !== "http:" && url.protocol !== "https:") {
-        throw new TypeError(`Only http and https addresses can be fetched, not ${url.protocol}//…`)
-      }
-      const { route, ...rest } = init
-      return exchange(await clientFor(url.protocol, route), url, rest)
-    },
+    fetch: Object.assign(fetch, { preconnect }),
     close: () => {
       for (const client of clients.values()) client.close()
     },

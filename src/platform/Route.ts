@@ -4,12 +4,22 @@ import { type Fetch, type Route, RouteError } from "./HttpFetch.ts"
 type Env = (name: string) => string | undefined
 
 /** The same `fetch`, going where the environment sends it. */
-export const routed =
-  (fetch: Fetch, env: Env): Fetch =>
-  async (input, init) => {
+export const routed = (fetch: Fetch, env: Env): Fetch => {
+  const going: Fetch = async (input, init) => {
     const route = routeOf(env, new URL(input instanceof Request ? input.url : input))
     return fetch(input, route === undefined ? init : { ...init, route })
   }
+  return Object.assign(going, { preconnect: (url: URL) => void (isStraight(env, url) && fetch.preconnect?.(url)) })
+}
+
+/** What is wrong with the way is said by the request that takes it. */
+const isStraight = (env: Env, url: URL): boolean => {
+  try {
+    return routeOf(env, url) === undefined
+  } catch {
+    return false
+  }
+}
 
 /** `undefined`: straight there. Throws `RouteError`. */
 export const routeOf = (env: Env, url: URL): Route | undefined => {

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { execFile } from "node:child_process"
 import { createServer as createSecure } from "node:https"
 import type { TLSSocket } from "node:tls"
+import { promisify } from "node:util"
 import { type Fetch, HttpFetch } from "../../src/platform/HttpFetch.ts"
 import * as NodeHttpFetch from "../../src/platform/NodeHttpFetch.ts"
 import { routed } from "../../src/platform/Route.ts"
@@ -150,4 +152,39 @@ describe("NodeHttpFetch, on other ways", () => {
       assert.strictEqual((yield* Effect.promise(() => aborted(fetch))).name, "AbortError")
     }).pipe(Effect.provide(NodeHttpFetch.layer), Effect.scoped),
   )
+
+  it.live("takes up a handshake that was begun before, and makes its own where there is none", () =>
+    Effect.gen(function* () {
+      const { path, read } = yield* certificates
+      const made = { connections: 0 }
+      const server = yield* serveWith(
+        (listener) => {
+          const secure = createSecure({ cert: read("server.pem"), key: read("server.key") }, listener)
+          secure.on("secureConnection", () => made.connections++)
+          return secure
+        },
+        answers(200, "hello"),
+      )
+      const script = `
+        const { make } = await import(${JSON.stringify(new URL("../../dist/lib/platform/NodeHttpFetch.js", import.meta.url).href)})
+        const { fetch, close } = make()
+        const url = new URL("https://127.0.0.1:${server.port}/")
+        fetch.preconnect(url)
+        fetch.preconnect(url)
+        const said = []
+        for (let i = 0; i < 2; i++) said.push(await (await fetch(url)).text())
+        fetch.preconnect(new URL("https://127.0.0.1:9/"))
+        process.stdout.write(said.join())
+        close()`
+      const env = { PATH: process.env.PATH, NODE_EXTRA_CA_CERTS: path("ca.pem") }
+      const said = yield* Effect.promise(() => run(env, script))
+      assert.deepStrictEqual([said, made.connections], ["hello,hello", 1])
+    }),
+  )
 })
+
+/** In a process of its own, which trusts what this environment says. */
+const run = async (env: Record<string, string | undefined>, script: string): Promise<string> => {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], { env })
+  return stdout
+}
