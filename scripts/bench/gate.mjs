@@ -50,3 +50,12 @@ export const gate = ({ cwd, tools, permissionMode = "default", rules = [] }) =>
     Layer.provideMerge(Layer.mergeAll(ToolCatalog.layer(), Workspace.layer({ sessionId, cwd }), Git.layer)),
     Layer.provideMerge(TroupeNode.layer),
   )
+
+/** Lets the session hear a reply with these calls, as it would before they run. */
+export const hear = Effect.fnUntraced(function* (requestId, calls) {
+  const { emit } = yield* Recorder.Recorder
+  for (const [index, call] of calls.entries()) {
+    const place = { uuid: call.id, messageId: requestId, requestId, model: "bench", index }
+    yield* emit({ _tag: "BlockReceived", ...place, block: { type: "tool_use", ...call } })
+  }
+})

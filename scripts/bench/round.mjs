@@ -7,7 +7,7 @@ import { Recorder } from "../../dist/lib/session/Recorder.js"
 import * as Round from "../../dist/lib/tools/Round.js"
 import * as Tool from "../../dist/lib/tools/Tool.js"
 import { now } from "./clock.mjs"
-import { gate } from "./gate.mjs"
+import { gate, hear } from "./gate.mjs"
 import { median } from "./median.mjs"
 
 const quick = process.argv.includes("--quick")
@@ -34,13 +34,9 @@ const kinds = {
 let number = 0
 const round = Effect.fnUntraced(function* (kind) {
   const recorder = yield* Recorder
-  const requestId = `req_${++number}`
+  number++
   const calls = Array.from({ length: count }, (_, i) => called(kinds[kind](i), number, i))
-  for (const [index, call] of calls.entries()) {
-    const block = { type: "tool_use", ...call }
-    const place = { uuid: call.id, messageId: requestId, requestId, model: "bench", index }
-    yield* recorder.emit({ _tag: "BlockReceived", ...place, block })
-  }
+  yield* hear(`req_${number}`, calls)
   ran = 0
   const from = now()
   const made = yield* Round.make

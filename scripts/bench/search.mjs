@@ -7,9 +7,10 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { Glob } from "../../dist/lib/tools/builtin/Glob.js"
 import { Grep } from "../../dist/lib/tools/builtin/Grep.js"
+import { Recorder } from "../../dist/lib/session/Recorder.js"
 import { ToolRunner } from "../../dist/lib/tools/ToolRunner.js"
 import { now } from "./clock.mjs"
-import { gate } from "./gate.mjs"
+import { gate, hear } from "./gate.mjs"
 import { median } from "./median.mjs"
 
 const quick = process.argv.includes("--quick")
@@ -66,17 +67,22 @@ const searches = {
   },
 }
 
+let number = 0
 const measure = ({ tool, input, args, lines }) =>
   Effect.gen(function* () {
     const runner = yield* ToolRunner
+    const { history } = yield* Recorder
     const ours = []
     const plain = []
     for (let i = 0; i < warmups + times; i++) {
+      const call = { id: `toolu_${++number}`, name: tool, input }
+      yield* hear(`req_${number}`, [call])
       const from = now()
-      const outcome = yield* runner.run(yield* runner.prepare({ id: `toolu_${tool}_${i}`, name: tool, input }))
+      yield* runner.run(yield* runner.prepare(call))
       const ms = now() - from
+      const said = JSON.stringify(history.messages().at(-1))
+      if (!said.includes(` of ${lines} `)) throw new Error(`${tool} did not find ${lines}: ${said.slice(-300)}`)
       const alone = yield* Effect.promise(() => ripgrep(args))
-      if (outcome !== "completed") throw new Error(`${tool} did not complete`)
       if (alone.lines !== lines) throw new Error(`ripgrep found ${alone.lines} lines, not ${lines}`)
       if (i < warmups) continue
       ours.push(ms)

@@ -239,6 +239,7 @@ const leftover = (facts: Facts): string => {
   const { call } = facts
   const outside = facts.paths.find((touch) => touch.outside && touch.possible !== true && !FactsOf.isStream(touch.path))
   if (outside !== undefined) return `it touches ${outside.path}, outside the workspace`
+  if (call.bash === undefined && facts.hosts.length > 0) return `it talks to ${facts.hosts.join(", ")}`
   if (call.bash !== undefined) return call.bash.why === "" ? "no rule allows this command" : call.bash.why
   return `no rule allows ${call.tool}`
 }

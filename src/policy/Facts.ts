@@ -1,4 +1,5 @@
 /** Owns taking a call apart into what rules are compared with, once per decision. */
+import { isProtected } from "../security/Sensitive.ts"
 import type { Call, CommandFacts, Facts, PathTouch, Roots } from "./Call.ts"
 import { foldProgram, normal } from "./CommandPattern.ts"
 import * as Protected from "./Protected.ts"
@@ -78,7 +79,7 @@ export const pathsOf = (call: Call, { cwd, roots }: Roots): ReadonlyArray<PathTo
         real: path,
         kind,
         outside: !bases.some((base) => isUnder(base, path)),
-        protected: kind === "write" && Protected.isProtected(path, bases),
+        protected: kind === "write" && isProtected(path, bases),
         ...(touch.pattern === true && { pattern: true }),
         ...(touch._tag === "Reads" && touch.possible === true && { possible: true }),
       },
@@ -99,7 +100,6 @@ export const isUnder = (directory: string, path: string): boolean =>
 
 const hostsOf = (call: Call): ReadonlyArray<string> => {
   const hosts = call.touches.flatMap((touch) => (touch._tag === "Connects" ? [touch.host] : []))
-  return (call.domain === undefined ? hosts : [call.domain, ...hosts]).map((host) =>
-    host.toLowerCase().replace(/\.$/, "").normalize("NFC"),
-  )
+  const all = call.domain === undefined ? hosts : [call.domain, ...hosts]
+  return [...new Set(all.map((host) => host.toLowerCase().replace(/\.$/, "").normalize("NFC")))]
 }

@@ -16,6 +16,9 @@ const files = new Set(
   ).split(" "),
 )
 
+/** All of them, for whoever must know whether a pattern could mean one. */
+export const protectedNames: ReadonlyArray<string> = [...directories, ...files]
+
 export const under = (directory: string, at: string): boolean =>
   at === directory || at.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
 

@@ -13,6 +13,7 @@ import * as TestRuntime from "../../src/testing/TestRuntime.ts"
 import { DeferAbove } from "../../src/tools/Deferral.ts"
 import * as Tool from "../../src/tools/Tool.ts"
 import { ToolSearch } from "../../src/tools/builtin/ToolSearch.ts"
+import { WebFetch } from "../../src/tools/builtin/WebFetch.ts"
 import { echo, hurried, note, only, open, play, resultsIn } from "../agents/session.ts"
 
 const calls = (
@@ -105,6 +106,23 @@ describe("calls beside each other", () => {
       }),
     )
   }
+})
+
+describe("talking to a host", () => {
+  const book = calls({ tool: "WebFetch", input: { url: "https://1.1.1.1/x", prompt: "p" } })
+  const decided = (allowedTools: ReadonlyArray<string>) =>
+    Effect.map(
+      play(book, "go", { tools: [WebFetch], permissionMode: "default", allowedTools }),
+      ({ events }) => only(events, "PermissionDecided")[0],
+    )
+
+  it.effect("is asked about, unless a rule allows that host", () =>
+    Effect.gen(function* () {
+      assert.deepInclude(yield* decided([]), { behavior: "deny", by: "nobody" })
+      assert.deepInclude(yield* decided(["WebFetch(domain:1.1.1.2)"]), { behavior: "deny", by: "nobody" })
+      assert.deepInclude(yield* decided(["WebFetch(domain:1.1.1.1)"]), { behavior: "allow", by: "rule" })
+    }),
+  )
 })
 
 describe("a question to a person", () => {

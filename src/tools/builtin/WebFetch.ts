@@ -55,7 +55,6 @@ export const WebFetch = Tool.make<Input, Services, Output>({
   enabled: Effect.map(Host, ({ env }) => !isOff(env("CLAUDE_CODE_DISABLE_WEB_FETCH"))),
   summary: (input) => `WebFetch ${input.url}`,
   effects: (input) => Effect.succeed({ connects: [hostOf(input.url)] }),
-  opinion: (input) => Effect.succeed({ behavior: "ask", reason: `it talks to ${hostOf(input.url)}` }),
   validate: (input) => Effect.asVoid(WebPages.parse(input.url)),
   show: { result: ({ bytes, code, codeText }) => `Received ${(bytes / 1024).toFixed(1)} KB (${code} ${codeText})` },
   run: Effect.fnUntraced(function* (input) {

@@ -72,7 +72,8 @@ export const WebSearch = Tool.make<Input, Services, Output>({
   deferred: true,
   enabled: canSearch,
   summary: (input) => `WebSearch ${input.query}`,
-  opinion: () => Effect.succeed({ behavior: "ask", reason: "it sends the query to a search service" }),
+  // Not a host that a rule could name: the service searches wherever it likes.
+  effects: () => Effect.succeed({ connects: ["the web"] }),
   validate: (input) =>
     (input.allowed_domains ?? []).length > 0 && (input.blocked_domains ?? []).length > 0
       ? Effect.fail(failure("Pass allowed_domains or blocked_domains, not both."))

@@ -69,7 +69,7 @@ describe("WebFetch", () => {
         assert.deepInclude(output.structured, { code: 200, codeText: "OK", url: `${url}/a#part`, bytes: 72 })
         const invocation = yield* WebFetch.decode({ url: "https://example.com/x", prompt: "y" })
         assert.deepStrictEqual(yield* invocation.effects, { connects: ["example.com"] })
-        assert.strictEqual((yield* invocation.opinion).behavior, "ask")
+        assert.strictEqual((yield* invocation.opinion).behavior, "passthrough")
         assert.isTrue(invocation.readOnly && invocation.concurrencySafe)
       }),
     ),
