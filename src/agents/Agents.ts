@@ -277,7 +277,8 @@ const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin,
     Stream.runForEach(({ text }) => notify(ref, text)),
     Effect.forkScoped,
   )
-  return Agent.make(ref, { cwd, problems, recorder, controls, catalog })
+  const wrong = [...problems, ...book.rules().problems.map(RuleBook.describe)]
+  return Agent.make(ref, { cwd, problems: wrong, recorder, controls, catalog })
 })
 
 const notify = Effect.fnUntraced(function* (ref: Actor.Ref<typeof Agent.AgentProtocol>, content: string) {

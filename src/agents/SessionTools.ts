@@ -8,6 +8,7 @@ import type { ModelSpec } from "../cost/ModelSpec.ts"
 import * as Ids from "../kernel/Ids.ts"
 import { Egress } from "../platform/Egress.ts"
 import { Host } from "../platform/Host.ts"
+import { HiddenFiles } from "../permissions/HiddenFiles.ts"
 import * as Permissions from "../permissions/Permissions.ts"
 import type { RuleBook } from "../permissions/RuleBook.ts"
 import * as RuleMatch from "../policy/RuleMatch.ts"
@@ -61,6 +62,10 @@ export const make = Effect.fnUntraced(function* <R>(outfit: Outfit<R>) {
         ToolCatalog.layer({ isHidden }),
         Workspace.layer({ sessionId, cwd, addDirs }),
         FileMemory.layer,
+        Layer.succeed(HiddenFiles, {
+          any: () => book.rules().deny.reads.length > 0,
+          hides: (path) => RuleMatch.hidesFile(book.rules().deny, path),
+        }),
         Layer.succeed(Recorder, recorder),
         Layer.succeed(Controls, controls),
       ),

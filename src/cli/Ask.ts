@@ -49,6 +49,13 @@ export const readAnswer = (text: string): Answer | undefined => {
   }
 }
 
+const explanation = (session: boolean, project: boolean): ReadonlyArray<ViewLine> =>
+  [
+    "y runs it once; n does not, and words behind it tell the model what to do instead.",
+    ...(session ? ["s also allows what the rule above covers until this session ends."] : []),
+    ...(project ? ["p also keeps that rule in .claude/settings.local.json."] : []),
+  ].map((text) => ({ tone: "quiet", text: `  ${text}` }))
+
 /** A person at this terminal. */
 export const person = ({ reader, show, columns, alone, interrupt }: Asking): Person => {
   const abandoned = Effect.gen(function* (): Effect.fn.Return<PersonAnswer> {
@@ -110,6 +117,7 @@ export const person = ({ reader, show, columns, alone, interrupt }: Asking): Per
         return { allow: true, reason: "the person approved it for this project", grant }
       }
       if (answer?._tag === "View" && cut) yield* show(AskView.question(question, columns(), true).lines)
+      else yield* show(explanation(rules.length > 0, lasting))
     }
   })
   return { ask: (question) => alone(put(question)) }

@@ -4,6 +4,7 @@
  * The terminal is taken over only while a line is wanted, so that at all other times Ctrl-C is the ordinary signal.
  */
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import * as readline from "node:readline"
 import { PassThrough } from "node:stream"
 import { StringDecoder } from "node:string_decoder"
@@ -46,8 +47,12 @@ const pasteEnds = "\u001b[201~"
 const marked = { on: "\u001b[?2004h", off: "\u001b[?2004l" }
 const wipe = "\r\u001b[2K"
 
-export const make = (input: Keyboard, output: Paper, pastes: Pastes.Pastes = Pastes.make()): LineReader => ({
-  read: (prompt, options = {}) =>
+export const make = (input: Keyboard, output: Paper, pastes: Pastes.Pastes = Pastes.make()): LineReader => {
+  // One line is read at a time: a key must not be heard twice.
+  const one = Semaphore.makeUnsafe(1)
+  /** What was on the line when somebody else needed the terminal. */
+  let unfinished = ""
+  const read: LineReader["read"] = (prompt, options = {}) =>
     Effect.callback<Read>((resume) => {
       const lines: Array<string> = []
       const { recall = [] } = options
@@ -131,9 +136,16 @@ export const make = (input: Keyboard, output: Paper, pastes: Pastes.Pastes = Pas
       input.resume()
       face.setPrompt(prompt)
       face.prompt()
-      return Effect.sync(() => face.close())
-    }),
-})
+      if (options.fresh !== true && unfinished !== "") keys.write(unfinished)
+      unfinished = ""
+      return Effect.sync(() => {
+        if (options.fresh !== true) unfinished = face.line
+        if (output.isTTY === true) output.write(wipe)
+        face.close()
+      })
+    })
+  return { read: (prompt, options) => one.withPermits(1)(read(prompt, options)) }
+}
 
 /** Tells typed from pasted text; the marks between them may be cut anywhere. */
 const splitter = (typed: (text: string) => void, pasted: (text: string) => void) => {

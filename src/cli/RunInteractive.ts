@@ -3,12 +3,15 @@
  *
  * While a turn runs, Ctrl-C ends the turn and a second one leaves; at the prompt, two in a row leave.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
 import * as Budget from "../kernel/Budget.ts"
 import { Person } from "../permissions/Permissions.ts"
+import type { Event } from "../protocol/Event.ts"
 import { parse as parseMode } from "../protocol/PermissionMode.ts"
 import type { SessionArgs } from "./SessionArgs.ts"
 import * as Ask from "./Ask.ts"
@@ -82,6 +85,7 @@ const converse = Effect.fnUntraced(function* (
   first: string | undefined,
 ) {
   const { history = PromptHistory.none, pastes } = door
+  const own = yield* selfStarted(agent, display.show)
   let prompt = first
   let leaving = false
   if (first !== undefined) yield* history.add(first, agent.sessionId)
@@ -93,8 +97,13 @@ const converse = Effect.fnUntraced(function* (
     }
     yield* display.settle
     const asking = readPrompt(door.reader, "› ", "… ", yield* history.recall)
-    const read = yield* Effect.raceFirst(asking, signalled(door.stdio))
+    const read = yield* Effect.raceFirst(asking, Effect.raceFirst(signalled(door.stdio), own.began))
     if (read._tag === "Signal") return signalCodes[read.signal]
+    if (read._tag === "Began") {
+      const signal = yield* guarded(door, display, agent, read.end)
+      if (signal !== undefined && signal !== "SIGINT") return signalCodes[signal]
+      continue
+    }
     if (read._tag === "End") return 0
     if (read._tag === "Interrupt") {
       if (leaving && !read.typed) return 0
@@ -118,12 +127,38 @@ const converse = Effect.fnUntraced(function* (
 
 const signalled = ({ signal }: Stdio) => Effect.map(signal, (signal) => ({ _tag: "Signal" as const, signal }))
 
+/**
+ * Turns that begin by themselves: work in the background has ended, and the model hears of it. They are shown as they happen, and who
+ * waits at the prompt is told when one begins.
+ */
+const selfStarted = Effect.fnUntraced(function* (agent: Agent, show: (event: Event) => Effect.Effect<void>) {
+  const began = yield* Queue.unbounded<Deferred.Deferred<void>>()
+  const events = yield* agent.watch
+  let end: Deferred.Deferred<void> | undefined
+  const hear = Effect.fnUntraced(function* (event: Event) {
+    if (event._tag === "PromptReceived" && event.delivery === "prompt" && event.harness === true) {
+      end = yield* Deferred.make<void>()
+      yield* Queue.offer(began, end)
+    }
+    if (end === undefined) return
+    yield* show(event)
+    if (event._tag !== "TurnEnded") return
+    yield* Deferred.succeed(end, undefined)
+    end = undefined
+  })
+  yield* Effect.forkScoped(Stream.runForEach(events, hear))
+  return { began: Effect.map(Queue.take(began), (done) => ({ _tag: "Began" as const, end: Deferred.await(done) })) }
+})
+
 /** One turn on the screen; answers the signal that ended it, if one did. */
-const turn = Effect.fnUntraced(function* (
+const turn = (door: InteractiveDoor, display: Display.Display, agent: Agent, prompt: string) =>
+  guarded(door, display, agent, Stream.runForEach(agent.prompt(prompt), display.show))
+
+const guarded = Effect.fnUntraced(function* <E>(
   door: InteractiveDoor,
   display: Display.Display,
   agent: Agent,
-  prompt: string,
+  showing: Effect.Effect<void, E>,
 ) {
   let ended: Signal | undefined
   const { signal, quit } = door.stdio
@@ -134,10 +169,7 @@ const turn = Effect.fnUntraced(function* (
     yield* quit(signalCodes[yield* signal])
   })
   const guarding = yield* Effect.forkChild(guard, { startImmediately: true })
-  yield* Stream.runForEach(agent.prompt(prompt), display.show).pipe(
-    display.spinning,
-    Effect.ensuring(Fiber.interrupt(guarding)),
-  )
+  yield* showing.pipe(display.spinning, Effect.ensuring(Fiber.interrupt(guarding)))
   return ended
 })
 

@@ -165,6 +165,10 @@ const reporting = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArg
       if (event._tag === "RetryWaiting" && args.outputFormat === "text" && screen === undefined) {
         yield* note(`troupe: ${retrying(event)}\n`)
       }
+      // The answer may not mention what it could not do.
+      if (event._tag === "PermissionDecided" && event.behavior === "deny" && args.outputFormat === "text") {
+        if (screen === undefined) yield* note(`troupe: denied: ${event.tool}: ${event.reason}\n`)
+      }
       if (event._tag === "TurnEnded") run.exitCode = Terminal.exitCode(event.terminal)
       yield* note(screen?.show(event) ?? "")
       for (const line of messages.apply(event, yield* Ids.uuid)) yield* output.print(line)

@@ -192,7 +192,6 @@ export const make = (look: Look): Screen => {
       case "TransitionTaken":
         return look.verbose ? notice("quiet", `→ ${event.transition} ${event.detail ?? ""}`) : ""
       case "Diagnosed":
-        if (event.level === "info" && !look.verbose) return ""
         return notice(event.level === "error" ? "bad" : event.level === "warning" ? "warning" : "quiet", event.message)
       case "ConfigChanged":
         return look.verbose ? notice("quiet", `${event.file} changed: ${event.keys.join(", ")}`) : ""

@@ -129,7 +129,11 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
   /** The record comes first, so that the question outlives the session. */
   const asked = Effect.fnUntraced(function* (somebody: Person, ask: Ask, { reason: why, step }: Decide.Settled) {
     const { cwd, home, roots } = yield* context
-    const suggestions = Generalise.suggest(ask.call, book.rules(), { cwd, home, ...(roots !== undefined && { roots }) })
+    // What a person must answer each time no rule can answer.
+    const always = ask.call.opinion?.always === true
+    const suggestions = always
+      ? []
+      : Generalise.suggest(ask.call, book.rules(), { cwd, home, ...(roots !== undefined && { roots }) })
     yield* recorder.emit({ _tag: "PermissionAsked", toolUseId: ask.toolUseId, tool: ask.tool, input: ask.input, why })
     const answer = yield* somebody.ask({ ...ask, why, suggestions })
     if (answer.allow && answer.grant !== undefined) yield* keep(answer.grant)
@@ -151,8 +155,8 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
     const what = rules.join(", ")
     yield* recorder.emit(
       "saved" in kept
-        ? { _tag: "Diagnosed", level: "info", message: `Allowed from now on in ${kept.saved}: ${what}` }
-        : { _tag: "Diagnosed", level: "warning", message: `${what} is allowed for this session only: ${kept.failed}` },
+        ? { _tag: "Diagnosed", level: "info", message: `Allowed from now on: ${what} (${kept.saved})` }
+        : { _tag: "Diagnosed", level: "warning", message: `${what}: allowed in this session only; ${kept.failed}` },
     )
   })
 

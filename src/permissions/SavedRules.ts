@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import type * as Path from "effect/Path"
-import type { Files } from "../platform/Files.ts"
+import { Files } from "../platform/Files.ts"
 import type { Host } from "../platform/Host.ts"
-import { canonical, get, type JsonObject, mergeAll } from "../settings/Merge.ts"
+import { get, type JsonObject, mergeAll } from "../settings/Merge.ts"
 import { Settings } from "../settings/Settings.ts"
 import { append } from "../settings/SettingsEdit.ts"
 import { write } from "../settings/SettingsWriter.ts"
@@ -23,31 +23,25 @@ export const make = Effect.gen(function* () {
   const settings = yield* Settings
   const services = yield* Effect.context<Files | FileSystem.FileSystem | Path.Path | Host>()
 
+  const { hash } = yield* Files
+
   const save = Effect.fnUntraced(
     function* (rules: ReadonlyArray<string>, destination: "local" | "project" | "user") {
-      const before = yield* settings.current
-      const source = before.sources.find(({ kind }) => kind === destination)
+      const { layers, reviews, sources } = yield* settings.current
+      const source = sources.find(({ kind }) => kind === destination)
       if (source === undefined) return { failed: `there is no ${destination} settings file here` }
-      yield* write(
-        source.name,
-        rules.map((rule) => append(at, rule)),
-        destination === "user" ? { mode: 0o600 } : {},
-      )
-      const after = yield* settings.reload
-      const review = after.reviews.find((one) => one.source.name === source.name)
-      if (review === undefined) return { saved: source.name }
-      const waited = before.reviews.some((one) => one.source.name === source.name)
-      const held = (snapshot: typeof after) => {
-        const layer = snapshot.layers.find((one) => one.source.name === source.name)
-        return layer === undefined ? {} : mergeAll([layer.value, layer.withheld])
-      }
-      // Only what was there plus what was agreed to: somebody else may have written in between.
-      if (waited || !isOnly(held(before), held(after), rules)) {
-        return { failed: `${source.name} has other settings that wait for your agreement: troupe config trust` }
-      }
-      yield* TrustStore.approve([review])
+      const layer = layers.find((one) => one.source.name === source.name)
+      const had = layer === undefined ? {} : mergeAll([layer.value, layer.withheld])
+      const waited = reviews.some((one) => one.source.name === source.name)
+      // Agreed to beforehand, and to nothing but this: what somebody else writes meanwhile has another hash.
+      const review = waited ? undefined : Trust.review(source, added(had, rules), hash)
+      if (review !== undefined) yield* TrustStore.approve([review])
+      const edits = rules.map((rule) => append(at, rule))
+      yield* write(source.name, edits, destination === "user" ? { mode: 0o600 } : {})
       yield* settings.reload
-      return { saved: source.name }
+      return waited
+        ? { failed: `they stand in ${source.name}, which waits for your agreement: troupe config trust` }
+        : { saved: source.name }
     },
     Effect.catch((error) => Effect.succeed({ failed: error.message })),
   )
@@ -55,9 +49,8 @@ export const make = Effect.gen(function* () {
   return ((rules, destination) => Effect.provideContext(save(rules, destination), services)) satisfies SaveRules
 })
 
-const isOnly = (before: JsonObject, after: JsonObject, rules: ReadonlyArray<string>): boolean => {
-  const had = get(before, at)
-  const list = Array.isArray(had) ? had : []
-  const expected = mergeAll([before, { permissions: { allow: [...list, ...rules] } }])
-  return canonical(Trust.divide(expected).executable) === canonical(Trust.divide(after).executable)
+const added = (had: JsonObject, rules: ReadonlyArray<string>): JsonObject => {
+  const before = get(had, at)
+  const list = Array.isArray(before) ? before : []
+  return mergeAll([had, { permissions: { allow: [...list, ...rules.filter((rule) => !list.includes(rule))] } }])
 }

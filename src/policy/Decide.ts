@@ -2,7 +2,8 @@
  * Owns the decision about a call, as a plain function of the call, the rules and the mode. The first step that has an answer decides:
  *
  * hook deny, deny rules → hook ask or defer, ask rules, protected paths → the tool's own opinion → hook allow, allow rules, sandbox → mode.
- * A denial by the tool or by plan mode counts as early as a rule's. What is left is asked. `bypassPermissions` answers what would be asked, never
+ * A denial by the tool or by plan mode counts as early as a rule's; so does a call that an agent's tools do not name. A critical removal
+ * and an opinion that a person must hear (`always`) are asked before all other questions, in every mode. What is left is asked. `bypassPermissions` answers what would be asked, never
  * what is denied; `dontAsk` denies it. Nobody is asked here, and no classifier: that is for the caller of an "ask".
  */
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
@@ -214,7 +215,7 @@ const editsInside = (facts: Facts): boolean =>
   facts.paths.length > 0 &&
   facts.paths.every(isInside)
 
-const fileCommands = new Set(["mkdir", "touch", "rm", "rmdir", "mv", "cp", "sed"])
+const fileCommands = new Set(["mkdir", "touch", "rm", "rmdir", "mv", "cp"])
 
 /** They only print, so with a redirect they only change that file. */
 const printers = new Set(["echo", "printf", "cat", "head", "tail", "wc", "ls", "grep", "pwd", "date"])
@@ -227,6 +228,9 @@ const commandsEdit = (facts: Facts, rules: Compiled): boolean => {
   return facts.commands.every((command) => {
     if (command.readOnly) return true
     if (!command.literal || !command.prefixAllowable) return false
+    // What a whole tree brings along nobody sees here.
+    if (command.loose.some(({ text }) => /^cp (?:.* )?(?:-[A-Za-z]*[rRa]|--(?:recursive|archive))/.test(text)))
+      return false
     const programs = command.loose.map(({ text }) => CommandPattern.firstWord(text))
     return (
       programs.some((program) => fileCommands.has(program) || (command.redirects && printers.has(program))) ||

@@ -62,7 +62,9 @@ const conditional: ReadonlyArray<{ readonly path: ReadonlyArray<string>; readonl
   { path: ["permissions", "defaultMode"], opens: (value) => loose.has(value) },
   { path: ["disableSkillShellExecution"], opens: (value) => value !== true },
   { path: ["disableAllHooks"], opens: (value) => value !== true },
-  { path: ["sandbox", "enabled"], opens: (value) => value !== true },
+  // On, it stands for approvals; off, it takes a fence away.
+  { path: ["sandbox", "enabled"], opens: () => true },
+  { path: ["sandbox", "failIfUnavailable"], opens: (value) => value !== true },
   { path: ["agents"], opens: (value) => isObject(value) && Object.values(value).some(agentOpens) },
 ]
 

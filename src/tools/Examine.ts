@@ -7,7 +7,7 @@ import type * as FileSystem from "effect/FileSystem"
 import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import type { Ripgrep } from "../platform/Ripgrep.ts"
-import { type Ask, Permissions } from "../permissions/Permissions.ts"
+import type { Ask } from "../permissions/Permissions.ts"
 import * as GitConfig from "../policy/bash/GitConfig.ts"
 import type { Call as PolicyCall, PathTouch } from "../policy/Call.ts"
 import type { Touch } from "../policy/Effects.ts"
@@ -53,7 +53,6 @@ export const make = Effect.gen(function* () {
   const workspace = yield* Workspace
   const { home } = yield* Host
   const git = yield* Git
-  const permissions = yield* Permissions
   const disk = yield* Effect.context<FileSystem.FileSystem | Ripgrep>()
 
   const analyse = Effect.fnUntraced(function* (command: string) {
@@ -86,12 +85,26 @@ export const make = Effect.gen(function* () {
     return found
   })
 
-  /** What stands in the way of a call may be a pattern that only could match what is forbidden: then the disk is looked at. */
-  const refined = Effect.fnUntraced(function* (call: PolicyCall) {
-    if (call.paths?.some(({ pattern }) => pattern === true) !== true) return call
-    if ((yield* permissions.settle(call)).decision === "allow") return call
-    return { ...call, paths: yield* Effect.forEach(call.paths, (touch) => Expansion.expand(touch)) }
-  }, Effect.provideContext(disk))
+  /**
+   * A pattern stands for the files it matches now, each at the place it leads to. One that nobody can take apart may match anything,
+   * so it counts as leading out.
+   */
+  const expanded = Effect.fnUntraced(function* (touch: PathTouch) {
+    if (touch.pattern !== true) return touch
+    const found = yield* Effect.provideContext(Expansion.expand(touch), disk)
+    if (found.files === undefined) return { ...found, outside: true }
+    if (found.files.length > mostFollowed || touch.path.endsWith("/**")) return found
+    const places = yield* Effect.forEach(found.files, workspace.real)
+    const inside = yield* Effect.forEach(found.files, workspace.contains)
+    const real = [...new Set([...found.files, ...places])]
+    const guarded = touch.kind === "write" && real.some(workspace.isSensitive)
+    return {
+      ...found,
+      files: real,
+      outside: touch.outside || inside.includes(false),
+      protected: touch.protected || guarded,
+    }
+  })
 
   /** The same for the policy. */
   const policyCall = Effect.fnUntraced(function* (tool: Tool<never>, invocation: Invocation<never>, effects: Effects) {
@@ -110,13 +123,13 @@ export const make = Effect.gen(function* () {
       input: invocation.input,
       readOnly: invocation.readOnly,
       touches,
-      paths: paths.flat(),
+      paths: yield* Effect.forEach(paths.flat(), expanded),
       ...(bash !== undefined && { bash }),
       ...(domain !== undefined && { domain }),
       ...(effects.sandboxed === true && { sandboxed: true }),
       ...(opinion.behavior !== "passthrough" && { opinion }),
     }
-    return yield* refined(call)
+    return call
   })
 
   return Effect.fnUntraced(function* (given: Call, asOf: number): Effect.fn.Return<Prepared> {
@@ -163,6 +176,9 @@ const concluded = (invocation: Invocation<never>, call: PolicyCall, readOnly: bo
   call.bash === undefined || !readOnly
     ? invocation
     : { ...invocation, readOnly, concurrencySafe: true, idempotency: "read_only" }
+
+/** More files than this are judged by their names. */
+const mostFollowed = 2_000
 
 const problemOf = ({ path, real }: PathTouch): string | undefined =>
   PathName.problemOfText(path) ?? PathName.problemOfPlace(path) ?? PathName.problemOfPlace(real)

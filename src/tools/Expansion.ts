@@ -45,5 +45,5 @@ const filesOf = Effect.fnUntraced(function* (pattern: string) {
 
 const part = (text: string): string => {
   if (text === "*") return ".*"
-  return text === "?" ? "." : text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, "\\$&")
+  return text === "?" ? "." : text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")
 }

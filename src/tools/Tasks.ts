@@ -120,8 +120,12 @@ const make = Effect.gen(function* () {
   const entries = new Map<string, Entry>()
   const desk = new NoticeDesk()
 
-  yield* Effect.addFinalizer(() =>
-    Effect.forEach(entries.values(), (entry) => end(entry), { concurrency: "unbounded", discard: true }),
+  yield* Effect.addFinalizer(
+    Effect.fnUntraced(function* () {
+      const cut = [...entries.values()].filter(({ task }) => task.status === "running")
+      yield* Effect.forEach(entries.values(), (entry) => end(entry), { concurrency: "unbounded", discard: true })
+      for (const { task } of cut) yield* Effect.logWarning(`ended with the session, still running: ${task.description}`)
+    }),
   )
 
   /** Ends whatever is left of a task and lets go of it. */

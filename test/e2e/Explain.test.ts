@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { endedWith, world } from "./world.ts"
+import { endedWith, toldLast, world } from "./world.ts"
 
 const Verdict = Schema.fromJsonString(
   Schema.Struct({
@@ -35,6 +35,38 @@ const project = Effect.gen(function* () {
       return Schema.decodeUnknownSync(Verdict)(ended.out)
     })
   return { ...here, explain }
+})
+
+describe.concurrent("a file that a rule keeps from Read", () => {
+  it.live("is left out of searches, in every form of their answers", () =>
+    Effect.gen(function* () {
+      const grep = (input: object) => ({ tool: "Grep", input: { pattern: "SECRET", ...input } })
+      const here = yield* world({
+        rules: [
+          {
+            when: { turn: 1 },
+            reply: [
+              grep({}),
+              grep({ output_mode: "content", "-C": 1 }),
+              grep({ output_mode: "count", glob: ".env" }),
+              grep({ path: "lk" }),
+              { tool: "Glob", input: { pattern: "**/*" } },
+            ],
+          },
+          { when: { turn: 2 }, reply: "Done." },
+        ],
+      })
+      here.write(".env", "SECRET=hidden\n")
+      here.write("open.txt", "a\nSECRET shown\nb\n")
+      fs.symlinkSync(".", path.join(here.work, "lk"))
+      endedWith(yield* here.run(["-p", "go", "--disallowedTools", "Read(.env)"]), 0)
+      const told = toldLast((yield* here.requests)[1])
+      assert.notInclude(told, "hidden")
+      assert.notInclude(told, ".env")
+      assert.include(told, "open.txt:2:SECRET shown")
+      assert.include(told, "open.txt-1-a")
+    }),
+  )
 })
 
 describe.concurrent("troupe permissions explain", () => {

@@ -54,6 +54,80 @@ describe.skipIf(noTerminal)("a session at a terminal (skipped where python3 is n
     }),
   )
 
+  it.live("shows a turn that begins by itself, asks in it, keeps what was half typed, and hears each key once", () =>
+    Effect.gen(function* () {
+      const gate = path.join("/tmp", `troupe-gate-${process.pid}`)
+      const here = yield* world({
+        rules: [
+          {
+            when: { turn: 1 },
+            reply: [
+              {
+                tool: "Bash",
+                input: { command: `until [ -e ${gate} ]; do sleep 0.05; done`, run_in_background: true },
+              },
+            ],
+          },
+          { when: { turn: 2 }, reply: "It runs." },
+          { when: { turn: 3 }, reply: [{ tool: "Bash", input: { command: "touch asked.txt" } }] },
+          { when: { turn: 4 }, reply: "Noticed." },
+          { when: { turn: 5 }, reply: "Heard." },
+        ],
+      })
+      const at = yield* terminal(here, [])
+      yield* at.shows(prompt)
+      yield* at.press("start it\r")
+      yield* at.shows("[y]es")
+      yield* at.press("y\r")
+      yield* at.shows("It runs.")
+      yield* at.shows(prompt)
+      yield* at.press("half a")
+      yield* at.shows("half a")
+      fs.writeFileSync(gate, "")
+      yield* at.shows("[y]es")
+      yield* at.press("y\r")
+      yield* at.shows("Noticed.")
+      yield* at.shows("half a")
+      yield* at.press(" line\r")
+      yield* at.shows("Heard.")
+      assert.isTrue(fs.existsSync(path.join(here.work, "asked.txt")))
+      assert.include(toldLast((yield* here.requests)[4]), "half a line")
+      assert.lengthOf(yield* here.requests, 5)
+      yield* at.press("\u0004")
+      assert.strictEqual((yield* at.ended).code, 0)
+      fs.rmSync(gate)
+    }),
+  )
+
+  it.live("keeps a rule for the project that a person agrees to, and asks no more", () =>
+    Effect.gen(function* () {
+      const command = (turn: number) => ({
+        when: { turn },
+        reply: [{ tool: "Bash", input: { command: "npm run lint" } }],
+      })
+      const here = yield* world({
+        rules: [command(1), { when: { turn: 2 }, reply: "Once." }, command(3), { when: { turn: 4 }, reply: "Twice." }],
+      })
+      fs.mkdirSync(path.join(here.work, ".git"))
+      const at = yield* terminal(here, ["go"])
+      yield* at.shows("Bash(npm run lint *)")
+      yield* at.shows("[p]roject")
+      yield* at.press("what?\r")
+      yield* at.shows("words behind it tell the model")
+      yield* at.press("p\r")
+      yield* at.shows("Allowed from now on: Bash(npm run lint *)")
+      yield* at.shows("Once.")
+      yield* at.press("again\r")
+      yield* at.shows("Twice.")
+      yield* at.press("\u0004")
+      const { all } = yield* at.ended
+      assert.strictEqual(all.split("[p]roject").length, 3)
+      assert.notInclude(all, "not in force")
+      const kept = fs.readFileSync(path.join(here.work, ".claude", "settings.local.json"), "utf8")
+      assert.include(kept, "Bash(npm run lint *)")
+    }),
+  )
+
   it.live("finds an earlier line with Ctrl-R", () =>
     Effect.gen(function* () {
       const here = yield* world(echo)

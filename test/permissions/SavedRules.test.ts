@@ -61,7 +61,7 @@ describe("rules that a person agreed to", () => {
     inProject('{"permissions":{"allow":["Bash"]}}', ({ inForce, local, save }) =>
       Effect.gen(function* () {
         const kept = yield* save(["Bash(npm test *)"], "local")
-        assert.match("failed" in kept ? kept.failed : "", /wait for your agreement/)
+        assert.match("failed" in kept ? kept.failed : "", /waits for your agreement/)
         assert.deepStrictEqual(yield* inForce, [])
         assert.include(fs.readFileSync(local, "utf8"), "Bash(npm test *)")
       }),

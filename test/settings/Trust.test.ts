@@ -20,6 +20,7 @@ describe("Trust", () => {
     [{ sandbox: { enabled: false } }, "sandbox.enabled"],
     [{ sandbox: { excludedCommands: ["docker"] } }, "sandbox.excludedCommands"],
     [{ disableAllHooks: false }, "disableAllHooks"],
+    [{ sandbox: { enabled: true } }, "sandbox.enabled"],
     [{ agents: { a: { prompt: "x", hooks: {} } } }, "agents"],
     [{ cleanupPeriodDays: 1 }, "cleanupPeriodDays"],
   ])("asks for trust in %j", (value, key) => {
@@ -29,7 +30,7 @@ describe("Trust", () => {
   it.each([
     [{ model: "opus", outputStyle: "terse" }],
     [{ permissions: { deny: ["Bash"], ask: ["WebFetch"], defaultMode: "plan" } }],
-    [{ disableAllHooks: true, sandbox: { enabled: true }, disableSkillShellExecution: true }],
+    [{ disableAllHooks: true, disableSkillShellExecution: true }],
     [{ hooks: {}, env: {}, permissions: { allow: [] } }],
     [{ agents: { a: { description: "x", prompt: "y" } } }],
     [{ somethingNew: { x: 1 } }],

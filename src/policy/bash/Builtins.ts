@@ -24,7 +24,8 @@ const quiet: Builtin = () => ""
 const isName = (field: Field): boolean => field.kind === "literal" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(field.text)
 
 const cd: Builtin = (args, state, context) => {
-  const { operands, strange } = read(args, spec("-LPe@"))
+  // Only by the text of the path: where links lead nobody knows here.
+  const { operands, strange } = read(args, spec("-L"))
   const target = operands[0] ?? state.vars.get("HOME")?.[0] ?? unknown("~")
   const from = state.cwds
   state.otherwise = state.otherwise === "same" ? from : undefined
@@ -164,7 +165,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   true: quiet,
   false: quiet,
   echo: quiet,
-  return: quiet,
+  return: () => "it leaves what it stands in",
   break: quiet,
   continue: quiet,
   shift: (_args, state) => {
@@ -173,10 +174,8 @@ const builtins: Readonly<Record<string, Builtin>> = {
   },
   wait: (args) =>
     args.some((field) => field.text.startsWith("-") || field.kind === "unknown") ? "its options are not known" : "",
-  exit: (_args, state) => {
-    state.dead = true
-    return ""
-  },
+  // Not where the line ends for certain: a redirect may fail before it.
+  exit: () => "it leaves the shell",
   printf,
   test,
   "[": (args, state, context) =>

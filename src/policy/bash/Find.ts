@@ -4,8 +4,8 @@ import type { Field } from "./State.ts"
 
 const alone = new Set(
   (
-    "-print -print0 -ls -prune -quit -follow -depth -d -xdev -mount -noleaf -daystart -empty -true -false -not -a -o -and -or ! ( ) , " +
-    "-readable -writable -executable -nouser -nogroup -ignore_readdir_race -noignore_readdir_race -warn -nowarn -L -P -H -E -X -x -s"
+    "-print -print0 -ls -prune -quit -depth -d -xdev -mount -noleaf -daystart -empty -true -false -not -a -o -and -or ! ( ) , " +
+    "-readable -writable -executable -nouser -nogroup -ignore_readdir_race -noignore_readdir_race -warn -nowarn -P -E -X -x -s"
   ).split(" "),
 )
 const withValue = new Set(

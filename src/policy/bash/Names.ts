@@ -42,6 +42,8 @@ const steering =
 /** Whether a line may assign it and stay read-only. */
 export const isAssignable = (name: string): boolean => {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return false
+  // Those are ours, around the line.
+  if (name.startsWith("__")) return false
   if (/[a-z]/.test(name)) return !/^(?:histchars|auto_resume|.*_proxy)$/.test(name)
   return name !== "_" && !steering.test(name)
 }

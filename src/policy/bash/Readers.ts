@@ -49,15 +49,15 @@ const has = (parsed: Parsed, ...options: ReadonlyArray<string>): boolean =>
   options.some((option) => parsed.options.has(option))
 
 const grepOptions =
-  "-# -EFGPiyvwxcLlqsbHhnTZzaIrRUo -e: -f< -m: -A: -B: -C: -D: -d: --extended-regexp --fixed-strings --basic-regexp --perl-regexp " +
+  "-# -EFGPiyvwxcLlqsbHhnTZzaIrUo -e: -f< -m: -A: -B: -C: -D: -d: --extended-regexp --fixed-strings --basic-regexp --perl-regexp " +
   "--ignore-case --no-ignore-case --invert-match --word-regexp --line-regexp --count --color=? --colour=? --files-without-match " +
   "--files-with-matches --max-count= --only-matching --quiet --silent --no-messages --byte-offset --with-filename --no-filename " +
   "--label= --line-number --initial-tab --null --after-context= --before-context= --context= --text --binary-files= --devices= " +
-  "--directories= --exclude= --exclude-from< --exclude-dir= --include= --recursive --dereference-recursive --line-buffered " +
+  "--directories= --exclude= --exclude-from< --exclude-dir= --include= --recursive --line-buffered " +
   "--null-data --regexp= --file<"
 const grep = tame(grepOptions, {
   operands: "script",
-  deep: (parsed) => has(parsed, "-r", "-R", "-d", "--recursive", "--dereference-recursive", "--directories"),
+  deep: (parsed) => has(parsed, "-r", "-d", "--recursive", "--directories"),
 })
 const sum = tame("-btz --binary --text --tag --zero -a: --algorithm= -l: --length=")
 const version = (...flags: ReadonlyArray<string>): Reader =>
@@ -85,7 +85,7 @@ const readers: Readonly<Record<string, Reader>> = {
   nl: tame("-p -b: -d: -f: -h: -i: -l: -n: -s: -v: -w: --body-numbering= --number-format= --number-width="),
   stat: tame("-Lft -c: --dereference --file-system --format= --printf= --terse --cached="),
   du: tame(
-    "-0abcDhHklLmPsSx -d: -B: -t: --all --apparent-size --bytes --total --max-depth= --human-readable --summarize --si --null " +
+    "-0abchklmPsSx -d: -B: -t: --all --apparent-size --bytes --total --max-depth= --human-readable --summarize --si --null " +
       "--one-file-system --exclude= --threshold= --time=? --block-size= --separate-dirs --inodes",
     { here: true },
   ),
@@ -119,27 +119,28 @@ const readers: Readonly<Record<string, Reader>> = {
   ),
   comm: tame("-123z --check-order --nocheck-order --output-delimiter= --total --zero-terminated"),
   diff: reader(
-    "-# -abBdeEiNnpqrstTuwyZ -c -C: -U: -F: -I: -W: -x: --brief --report-identical-files --unified=? --context=? --side-by-side --width= " +
-      "--suppress-common-lines --recursive --new-file --ignore-case --ignore-all-space --ignore-blank-lines --ignore-space-change " +
+    "-# -abBdeEinpqstTuwyZ -c -C: -U: -F: -I: -W: -x: --brief --report-identical-files --unified=? --context=? --side-by-side --width= " +
+      "--suppress-common-lines --ignore-case --ignore-all-space --ignore-blank-lines --ignore-space-change " +
       "--ignore-trailing-space --strip-trailing-cr --text --minimal --color=? --exclude= --label= --no-dereference --normal --ed --rcs",
-    { deep: (parsed) => has(parsed, "-r", "--recursive") },
+    // Two directories are compared file by file, links followed.
+    { deep: () => true },
   ),
   cmp: tame("-bls -i: -n: --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent"),
   grep,
   egrep: grep,
   fgrep: grep,
   rg: reader(
-    "-# -FPSsivwxclLoHhIInNpqaLu.U0 -e: -f< -g: -t: -T: -A: -B: -C: -m: -M: -j: -r: -d: -E: --files --fixed-strings --pcre2 --smart-case " +
+    "-# -FPSsivwxcloHhIInNpqau.U0 -e: -f< -g: -t: -T: -A: -B: -C: -m: -M: -j: -r: -d: -E: --files --fixed-strings --pcre2 --smart-case " +
       "--case-sensitive --ignore-case --invert-match --word-regexp --line-regexp --count --count-matches --files-with-matches " +
       "--files-without-match --only-matching --with-filename --no-filename --line-number --no-line-number --column --pretty --quiet " +
       "--text --hidden --no-ignore --no-ignore-vcs --unrestricted --multiline --multiline-dotall --null --regexp= --file< --glob= --iglob= " +
       "--type= --type-not= --type-list --after-context= --before-context= --context= --max-count= --max-columns= --max-depth= --threads= " +
-      "--replace= --encoding= --sort= --sortr= --json --heading --no-heading --color= --colors= --stats --trim --vimgrep --follow --passthru " +
+      "--replace= --encoding= --sort= --sortr= --json --heading --no-heading --color= --colors= --stats --trim --vimgrep --passthru " +
       "--no-config --no-messages --max-filesize= --crlf --one-file-system --binary --engine=",
     { operands: "script", here: true, deep: () => true },
   ),
   tree: tame(
-    "-adfilxghpusDFqNQrtUvnCAS -L: -P: -I: --noreport --dirsfirst --filelimit= --matchdirs --ignore-case --prune --sort= --du --si --gitignore --charset= --timefmt=",
+    "-adfixghpusDFqNQrtUvnCAS -L: -P: -I: --noreport --dirsfirst --filelimit= --matchdirs --ignore-case --prune --sort= --du --si --gitignore --charset= --timefmt=",
     { here: true, tame: false },
   ),
   which: tame("-as --all", { operands: "text" }),

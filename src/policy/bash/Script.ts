@@ -161,6 +161,7 @@ const compound = (node: CommandNode | CompoundList, state: State, context: Conte
       let end = clone(state)
       for (const item of node.items) {
         for (const pattern of item.pattern) Word.value(pattern, state, context)
+        if (item.terminator !== ";;") problem(context, "one case falls through to the next")
         const taken = clone(item.terminator === ";;" ? state : end)
         list(item.body.commands, taken, context)
         end = join(end, taken)

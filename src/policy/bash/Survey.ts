@@ -1,6 +1,6 @@
 /** Owns the first look at a line: characters and forms on which bash, the parser and people may disagree, and where functions are. */
 import { type Command, forEachChild, type ParsedScript, type SyntaxNode, type Word } from "unbash"
-import { type Context, mostNodes, step } from "./Context.ts"
+import { type Context, mostNodes, problem, step } from "./Context.ts"
 
 /**
  * Goes through the whole tree once before anything is judged. It finds every function, because a call may come before or behind,
@@ -20,6 +20,8 @@ export const survey = (root: ParsedScript, context: Context): void => {
     if (each.type === "Function") {
       const name = each.name.value
       context.functions.set(name, [...(context.functions.get(name) ?? []), each])
+      // It may take the place of anything that runs later, the shell's own commands and our own around the line included.
+      problem(context, `it defines the function ${name}`)
     } else if (each.type === "Command" && isBroken(each, source)) {
       context.gaps.push("it cannot be parsed: unexpected parenthesis or empty command")
     } else if ((each.type === "Redirect" || each.type === "HereString") && each.target === undefined) {
@@ -52,9 +54,16 @@ export const oddity = (text: string): string | undefined => {
 /** Forms that the parser takes and bash does not, by their looks; a line that only looks so is asked for. */
 const loose = /\n[ \t]*;(?!;)|&[ \t]*;(?!;)|;[ \t\n]+;|\$\[|\bfor[ \t]*\((?!\()|![ \t]*(?:[;})]|\bdo\b|\bthen\b)/
 
+/** In double quotes and here-documents `$'` quotes nothing, and the index of an array runs what stands in it. */
+const sly = (text: string): string | undefined => {
+  if (text.includes("$'") && /["]|<</.test(text)) return "$'"
+  const isArithmetic = /\(\(|\[\[|-(?:eq|ne|lt|le|gt|ge)\b/.test(text)
+  return isArithmetic ? /\w\[[^\]\n]{0,200}?(?:\$\(|`)/.exec(text)?.[0] : undefined
+}
+
 export const looseness = (text: string): string | undefined => {
-  const found = loose.exec(text)
-  return found === null ? undefined : `shells disagree about ${JSON.stringify(found[0])}`
+  const found = loose.exec(text)?.[0] ?? sly(text)
+  return found === undefined ? undefined : `shells disagree about ${JSON.stringify(found)}`
 }
 
 /** In `< 2>&1` the number belongs to the second redirect. */

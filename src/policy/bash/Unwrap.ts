@@ -52,7 +52,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   builtin: wrapper("", thin),
   noglob: wrapper("", { transparent: true, prefixAllowable: true }),
   ionice: wrapper("-t -c: -n: --ignore --class= --classdata=", { harmless: true }),
-  exec: wrapper("-cl -a:", { harmless: true }),
+  exec: wrapper("-cl -a:"),
   xargs: wrapper(
     "-0rtpxo -a: -d: -E: -I: -L: -n: -P: -s: --null --no-run-if-empty --verbose --arg-file= --delimiter= --max-args= --max-procs= --max-lines= --max-chars= --exit --interactive",
     { harmless: true, prefixAllowable: true },
@@ -87,6 +87,8 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   bunx: wrapper("-y --bun --package=", { prefixAllowable: true }),
   uvx: wrapper("--from= --with=", { prefixAllowable: true }),
 }
+
+const plainXargs = new Set("-0 -r -n -t --null --no-run-if-empty --max-args --verbose".split(" "))
 
 /** `undefined`: it runs no other command. */
 export const unwrap = (program: string, args: ReadonlyArray<Field>): Wrapped | undefined => {
@@ -124,6 +126,9 @@ export const unwrap = (program: string, args: ReadonlyArray<Field>): Wrapped | u
         ? [...inner, unknown("…", true)]
         : inner.map((field) => (field.text.includes(replaced) ? unknown(field.text) : field))
   }
+  // Others change where words come from or where they go.
+  const other = program === "xargs" && [...parsed.options].find((option) => !plainXargs.has(option))
+  if (typeof other === "string") why ||= `${other} of xargs is not known to be harmless`
   if (program === "exec" && inner.length === 0) why ||= "exec changes the shell's own files"
   return {
     inner,

@@ -215,11 +215,13 @@ const variable = (part: Variable, quoted: boolean, state: State, context: Contex
     look(index.parts, state, context)
     arithmeticText(index, state, context, { value, look })
   }
-  if (prefix === "!" && operation?.type !== "Names" && !all) {
+  // What quotes mean in here depends on what stands around it.
+  if (/['"`\\]/.test(part.text)) problem(context, `${part.text} has quotes inside an expansion`)
+  if (prefix === "!") {
     problem(context, `${part.text} reads the variable that another one names`)
     return [unknown(part.text, many)]
   }
-  const found = prefix === "!" ? [] : named(parameter, part.text, many, state, context)
+  const found = named(parameter, part.text, many, state, context)
   if (prefix === "#") return [unknown(part.text, false, true)]
   if (operation === undefined) return index === undefined && prefix === undefined ? found : [unknown(part.text, true)]
   switch (operation.type) {

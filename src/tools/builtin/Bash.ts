@@ -69,7 +69,7 @@ const description = `Runs a command in bash and returns what it prints.
 - Use Read, Edit, Write, Glob and Grep rather than cat, sed, echo, find and grep. Quote paths with spaces. Join dependent commands with &&.`
 
 /** The command may end with `exit`, so the directory is noted when the shell ends, whatever ends it. */
-const wrapper = `__command=$1 __cwd=$2; set --; trap 'builtin pwd >|"$__cwd" 2>/dev/null' EXIT; eval "$__command"`
+const wrapper = `readonly __command=$1 __cwd=$2; set --; trap 'builtin pwd >|"$__cwd" 2>/dev/null' EXIT; eval "$__command"`
 
 const limits = Effect.map(Host, (host) => {
   const number = (name: string, otherwise: number) => {

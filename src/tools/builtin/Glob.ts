@@ -7,7 +7,7 @@ import { Host } from "../../platform/Host.ts"
 import { Ripgrep } from "../../platform/Ripgrep.ts"
 import * as Tool from "../Tool.ts"
 import { Workspace } from "../Workspace.ts"
-import { locate, refused, shortName, unsearched, withoutHistory } from "./SearchPlace.ts"
+import { locate, refused, shortName, unsearched, withoutHistory, tellable } from "./SearchPlace.ts"
 import { failure, type Services, touched } from "./Source.ts"
 
 const Input = Schema.Struct({
@@ -71,13 +71,13 @@ export const Glob = Tool.make<Input, Services>({
       ...withoutHistory,
     ]
     const found = yield* ripgrep.run(args, at).pipe(Effect.mapError(refused))
-    const kept = found.lines.slice(0, maxFiles)
+    const isTellable = yield* tellable(at)
+    const all = found.lines.filter((line) => isTellable === undefined || isTellable(paths.join(at, line)))
+    const kept = all.slice(0, maxFiles)
     const filenames = yield* Effect.forEach(kept, (line) => shortName(paths.join(at, line)))
-    const truncated = found.lines.length > maxFiles || found.truncated
+    const truncated = all.length > maxFiles || found.truncated
     const notes = [
-      ...(truncated
-        ? [`[${maxFiles} of ${found.lines.length} files, the newest. Narrow the pattern or the path.]`]
-        : []),
+      ...(truncated ? [`[${maxFiles} of ${all.length} files, the newest. Narrow the pattern or the path.]`] : []),
       ...unsearched(found.problems),
     ]
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { type Found, Ripgrep } from "../../platform/Ripgrep.ts"
 import * as Tool from "../Tool.ts"
 import { Workspace } from "../Workspace.ts"
-import { locate, refused, shortName, unsearched, withoutHistory } from "./SearchPlace.ts"
+import { locate, refused, shortName, unsearched, withoutHistory, tellable } from "./SearchPlace.ts"
 import { type Services, touched } from "./Source.ts"
 
 const Lines = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
@@ -65,15 +65,30 @@ export const Grep = Tool.make<Input, Services>({
     const workspace = yield* Workspace
     const { at } = yield* locate(input.path)
     const mode = input.output_mode ?? "files_with_matches"
-    const args = [...options(input, mode), "--regexp", input.pattern, "--", yield* shortName(at)]
+    const isTellable = yield* tellable(at)
+    // With a mark behind each name, where some of them must not be told.
+    const marked = isTellable === undefined || mode === "files_with_matches" ? [] : ["--null"]
+    const args = [...options(input, mode), ...marked, "--regexp", input.pattern, "--", yield* shortName(at)]
     const found = yield* ripgrep.run(args, workspace.cwd()).pipe(Effect.mapError(refused))
+    const told =
+      isTellable === undefined ? found.lines : found.lines.flatMap((line) => filtered(line, mode, isTellable))
     // The place "." shows up in front of every name.
-    const lines = found.lines.map((line) => (line.startsWith("./") ? line.slice(2) : line))
+    const lines = told.map((line) => (line.startsWith("./") ? line.slice(2) : line))
     if (mode === "content") return content(page(input, lines), found)
     if (mode === "count") return counts(page(input, lines), found)
     return files(page(input, yield* newestFirst(lines)), found)
   }),
 })
+
+/** A line as it would be without the mark, or nothing. */
+const filtered = (line: string, mode: Mode, isTellable: (name: string) => boolean): ReadonlyArray<string> => {
+  if (mode === "files_with_matches") return isTellable(line) ? [line] : []
+  const at = line.indexOf("\0")
+  if (at === -1) return [line]
+  const name = line.slice(0, at)
+  const rest = line.slice(at + 1)
+  return isTellable(name) ? [`${name}${/^\d+-/.test(rest) ? "-" : ":"}${rest}`] : []
+}
 
 const options = (input: Input, mode: Mode): ReadonlyArray<string> => {
   const number = (flag: string, value: number | undefined) => (value === undefined ? [] : [`${flag}=${value}`])
@@ -126,7 +141,8 @@ const newestFirst = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
         Effect.orElseSucceed(() => 0),
         Effect.map((time) => ({ name, time })),
       ),
-    { concurrency: 32 },
+    // In bursts: waking a thread for each look takes longer than the look.
+    { concurrency: 1_000 },
   )
   return dated.sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1)).map(({ name }) => name)
 })

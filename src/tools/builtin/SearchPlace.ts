@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
+import { HiddenFiles } from "../../permissions/HiddenFiles.ts"
 import type { RipgrepError } from "../../platform/Ripgrep.ts"
 import { Workspace } from "../Workspace.ts"
 import { failure, missing } from "./Source.ts"
@@ -26,6 +27,19 @@ export const shortName = Effect.fnUntraced(function* (at: string) {
   const paths = yield* Path.Path
   const relative = paths.relative(workspace.cwd(), at)
   return relative === "" ? "." : relative.startsWith("..") ? at : relative
+})
+
+/** Which names of a search below this place may be told; `undefined` when all of them. By their text and by where the place leads. */
+export const tellable = Effect.fnUntraced(function* (at: string) {
+  const hidden = yield* HiddenFiles
+  if (!hidden.any()) return undefined
+  const workspace = yield* Workspace
+  const paths = yield* Path.Path
+  const real = yield* workspace.real(at)
+  return (name: string): boolean => {
+    const path = paths.resolve(workspace.cwd(), name)
+    return !hidden.hides(path) && !hidden.hides(paths.join(real, paths.relative(at, path)))
+  }
 })
 
 export const refused = (error: RipgrepError) => failure(`Cannot search: ${error.message}`)
