@@ -136,8 +136,10 @@ export const make = (input: Keyboard, output: Paper, pastes: Pastes.Pastes = Pas
       input.resume()
       face.setPrompt(prompt)
       face.prompt()
-      if (options.fresh !== true && unfinished !== "") keys.write(unfinished)
-      unfinished = ""
+      if (options.fresh !== true && unfinished !== "") {
+        keys.write(unfinished)
+        unfinished = ""
+      }
       return Effect.sync(() => {
         if (options.fresh !== true) unfinished = face.line
         if (output.isTTY === true) output.write(wipe)
