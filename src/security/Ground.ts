@@ -24,7 +24,7 @@ const steering = new Set(
     ".bash_logout .bash_aliases .profile .inputrc .zshrc .zshenv .zprofile .zlogin .zlogout .ripgreprc .npmrc .yarnrc .yarnrc.yml"
   ).split(" "),
 )
-const gitSteering = ["hooks", "config", "config.worktree"]
+const gitSteering = ["hooks", "config", "config.worktree", "commondir"]
 /** Large, made by tools, and without secrets of the user's own. */
 const skipped = new Set(
   "node_modules .git .venv venv target dist build .next .cache __pycache__ .tox vendor".split(" "),

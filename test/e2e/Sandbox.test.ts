@@ -38,6 +38,19 @@ describe.concurrent("in the sandbox", () => {
     }),
   )
 
+  it.live("a program cannot read what a rule keeps from Read, however it names it", () =>
+    Effect.gen(function* () {
+      const here = yield* world(running("bash -c 'cat \"$(printf sec; printf ret.txt)\"'; cat open.txt"))
+      here.write("secret.txt", "SECRET=1\n")
+      here.write("open.txt", "open\n")
+      const flags = ["--disallowedTools", "Read(secret.txt)", ...settings({ enabled: true })]
+      endedWith(yield* here.run(["-p", "go", ...flags]), 0)
+      const told = toldLast((yield* here.requests)[1])
+      assert.include(told, "open")
+      assert.notInclude(told, "SECRET=1")
+    }),
+  )
+
   it.live("a call that asks to run outside is asked about, and denied where nobody is there", () =>
     Effect.gen(function* () {
       const { run, requests } = yield* world(running("touch x.txt", { dangerouslyDisableSandbox: true }))

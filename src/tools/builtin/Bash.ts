@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { Host } from "../../platform/Host.ts"
 import { Process, type RunResult } from "../../platform/Process.ts"
+import type { Ripgrep } from "../../platform/Ripgrep.ts"
 import type { Sandbox } from "../../security/Sandbox.ts"
 import * as Tasks from "../Tasks.ts"
 import * as Tool from "../Tool.ts"
@@ -159,7 +160,7 @@ const run = Effect.fnUntraced(function* (input: Input, call: Tool.ToolCall) {
 
 const inBackground = Effect.fnUntraced(function* (input: Input, toolUseId: string) {
   const tasks = yield* Tasks.Tasks
-  const context = yield* Effect.context<Sandbox | Host | Workspace>()
+  const context = yield* Effect.context<Sandbox | Host | Workspace | Ripgrep>()
   const host = yield* Host
   const { command, description, timeout } = input
   const task = yield* tasks

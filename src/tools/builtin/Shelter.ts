@@ -4,8 +4,10 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { HiddenFiles } from "../../permissions/HiddenFiles.ts"
 import { Host } from "../../platform/Host.ts"
 import type { Command } from "../../platform/Process.ts"
+import { Ripgrep } from "../../platform/Ripgrep.ts"
 import * as Sandbox from "../../security/Sandbox.ts"
 import * as ShellAnalysis from "../ShellAnalysis.ts"
 import type { ToolFailure } from "../Tool.ts"
@@ -56,6 +58,19 @@ export const isOffered = Effect.gen(function* () {
   return planned._tag === "Failure" || planned.success._tag !== "Off"
 })
 
+/** What rules keep from being read is out of sight inside too: a program need not say which files it opens. */
+const hiddenFiles = Effect.gen(function* () {
+  const hidden = yield* HiddenFiles
+  if (!hidden.any()) return []
+  const { fence } = yield* Workspace
+  const ripgrep = yield* Ripgrep
+  const args = ["--files", "--hidden", "--no-ignore", "--", ...fence.realRoots]
+  const { lines, truncated } = yield* Effect.mapError(ripgrep.run(args, "/"), (error) => failure(error.message))
+  if (truncated)
+    return yield* failure("The workspace has too many files to hide some of them from a sandboxed command.")
+  return lines.filter((path) => hidden.hides(path) && !path.includes("*"))
+})
+
 export interface Started {
   readonly command: Command
   /** Once it has ended: what is to be said about it. */
@@ -67,15 +82,17 @@ export const started = Effect.fnUntraced(function* (
   input: Sheltered,
   command: Command,
   writes: ReadonlyArray<string>,
-): Effect.fn.Return<Started, ToolFailure, Sandbox.Sandbox | Host | Workspace | Scope.Scope> {
+): Effect.fn.Return<Started, ToolFailure, Sandbox.Sandbox | Host | Workspace | Ripgrep | Scope.Scope> {
   const planned = yield* plan(input)
   if (planned._tag !== "Inside") {
     const said = planned._tag === "Unavailable" ? [`[${planned.message}]`] : []
     return { command, notes: () => Effect.succeed(said) }
   }
   const sandbox = yield* Sandbox.Sandbox
+  const { settings } = planned
+  const denyRead = [...settings.denyRead, ...(yield* hiddenFiles)]
   const wrapped = yield* sandbox
-    .wrap(planned, { ...command, writes })
+    .wrap({ ...planned, settings: { ...settings, denyRead } }, { ...command, writes })
     .pipe(Effect.mapError((error) => failure(error.message)))
   return {
     command: wrapped,
