@@ -73,6 +73,10 @@ export const fromCause = (operation: string, path: string, cause: unknown): File
   })
 }
 
+/** Refuses a file above the limit before its bytes are decoded. */
+export const tooLarge = (path: string, size: number, limit: number): FileError =>
+  new FileError({ path, operation: "read", reason: "TooLarge", detail: `${size} bytes, limit ${limit}` })
+
 /** The same fact from Effect's own file system. */
 export const fromPlatform = (operation: string, path: string, error: PlatformError.PlatformError): FileError => {
   const tag = error.reason._tag

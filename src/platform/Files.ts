@@ -6,7 +6,8 @@ import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { FileError, fromCause } from "./FileError.ts"
+import { FileError, fromCause, tooLarge } from "./FileError.ts"
+import * as MemoryBulk from "./MemoryBulk.ts"
 import { content, type Disk, MemoryDisk, truncate, writeAt } from "./MemoryDisk.ts"
 import * as Sha256 from "./Sha256.ts"
 import * as Text from "./Text.ts"
@@ -35,12 +36,52 @@ export interface AppendFile {
   readonly size: () => number
 }
 
+/** Tells two contents of a file apart without reading them; `ctime` cannot be set back by whoever changes it. */
+export interface Stamp {
+  readonly size: number
+  /** Milliseconds, with fractions as fine as the file system's. */
+  readonly mtime: number
+  readonly ctime: number
+  readonly ino: number
+}
+
+/** A text with the stamp of exactly the file it was read from. */
+export interface StampedText extends Text.TextFile {
+  readonly stamp: Stamp
+}
+
+export interface WalkOptions {
+  /** How many directories deep below the given one; 0 lists only the directory itself. */
+  readonly depth: number
+  /** How many files and directories at most. */
+  readonly limit: number
+}
+
+/** What a directory holds, sorted by path. */
+export interface Walked {
+  readonly files: ReadonlyArray<string>
+  readonly directories: ReadonlyArray<string>
+  /** There was more than the limit. */
+  readonly truncated: boolean
+}
+
 export interface FilesShape {
   /** Decodes and remembers encoding, BOM and line endings, so that an edit can put them back with `writeText`. */
   readonly readText: (
     path: string,
     options?: { readonly maxBytes?: number },
   ) => Effect.Effect<Text.TextFile, FileError | Text.NotText>
+  /**
+   * The three that follow are for many small files at a start: each is one synchronous pass, because asking for a file at a time
+   * costs more than the answers. What is no regular file has no stamp.
+   */
+  readonly stamps: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Stamp | undefined>>
+  readonly readTexts: (
+    paths: ReadonlyArray<string>,
+    options: { readonly maxBytes: number },
+  ) => Effect.Effect<ReadonlyArray<Result.Result<StampedText, FileError | Text.NotText>>>
+  /** Follows links, enters each directory once, leaves out `.git` and `node_modules`; what cannot be listed is empty. */
+  readonly walk: (directory: string, options: WalkOptions) => Effect.Effect<Walked>
   readonly writeText: (path: string, file: Text.TextFile) => Effect.Effect<void, FileError>
   /** All or nothing. Follows a symlink, keeps mode and owner of what it replaces; a new file gets `mode` (0644). */
   readonly writeAtomic: (
@@ -62,6 +103,8 @@ export interface FilesShape {
   readonly openAppend: (path: string) => Effect.Effect<AppendFile, FileError, Scope.Scope>
   /** Held until the scope closes or the process dies, however it dies. */
   readonly lock: (name: string) => Effect.Effect<void, LockBusy | FileError, Scope.Scope>
+  /** When each was last changed, in milliseconds, in their order; 0 where nothing is to be found. */
+  readonly changedAt: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<number>>
   /** SHA-256, hex. */
   readonly hash: (data: Uint8Array | string) => string
 }
@@ -79,10 +122,6 @@ export class Files extends Context.Service<Files, FilesShape>()("troupe/platform
 
 export const toBytes = (data: Uint8Array | string): Uint8Array =>
   typeof data === "string" ? new TextEncoder().encode(data) : data
-
-/** Refuses a file above the limit before its bytes are decoded. */
-export const tooLarge = (path: string, size: number, limit: number): FileError =>
-  new FileError({ path, operation: "read", reason: "TooLarge", detail: `${size} bytes, limit ${limit}` })
 
 /** The names of a relative path that cannot leave its root. */
 export const partsBelow = (root: string, relative: string): Result.Result<ReadonlyArray<string>, FileError> => {
@@ -121,6 +160,7 @@ const memory = (disk: Disk): FilesShape => {
         if (bytes.length > limit) return yield* tooLarge(path, bytes.length, limit)
         return yield* Effect.fromResult(Text.decode(path, bytes))
       }),
+    ...MemoryBulk.make(disk),
     writeText: (path, file) => writeAtomic(path, Text.encode(file.text, file)),
     writeAtomic,
     // Nobody swaps anything in memory between two instructions.
@@ -157,6 +197,7 @@ const memory = (disk: Disk): FilesShape => {
           () => Effect.sync(() => disk.locks.delete(name)),
         ),
       ),
+    changedAt: (paths) => Effect.sync(() => paths.map((path) => disk.changedAt(path))),
     hash: Sha256.hex,
   }
 }

@@ -1,16 +1,13 @@
 /**
  * Owns the front matter of Markdown files: split by us, read as YAML, forgiving of what people really write, exact about
- * the line it complains of. Nothing in it can execute.
+ * the line it complains of. Nothing in it can execute, and nothing in it can take more time or memory than its size.
  */
 import * as Effect from "effect/Effect"
 import type * as YamlModule from "yaml"
+import { type Problem, read, type Reading } from "./BoundedYaml.ts"
+import * as PlainYaml from "./PlainYaml.ts"
 
-/** Counted in the whole file, from 1. */
-export interface Problem {
-  readonly line: number
-  readonly column: number
-  readonly message: string
-}
+export type { Problem }
 
 export interface Frontmatter {
   readonly data: Readonly<Record<string, unknown>>
@@ -21,6 +18,8 @@ export interface Frontmatter {
   readonly problems: ReadonlyArray<Problem>
   /** The line a top-level key is on. */
   readonly lineOf: (key: string) => number | undefined
+  /** The same for all of them. */
+  readonly lines: Readonly<Record<string, number>>
 }
 
 interface Split {
@@ -37,54 +36,39 @@ const none = (text: string, problems: ReadonlyArray<Problem> = []): Split => ({
   problems,
 })
 
+const fence = /^(?:---|\.\.\.)[ \t]*$/
+
 /** Cuts the text at its fences; a text without them is all body. */
 export const split = (raw: string): Split => {
   const text = (raw.startsWith("\uFEFF") ? raw.slice(1) : raw).replaceAll("\r\n", "\n")
-  const lines = text.split("\n")
-  if (!/^---[ \t]*$/.test(lines[0] ?? "")) return none(text)
-  const end = lines.findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)[ \t]*$/.test(line))
-  if (end === -1) {
-    return none(text, [
-      { line: 1, column: 1, message: "the front matter is not closed with a line ---; it is ignored" },
-    ])
+  if (!/^---[ \t]*(?:\n|$)/.test(text)) return none(text)
+  const yaml: Array<string> = []
+  for (let from = text.indexOf("\n") + 1; from > 0;) {
+    const end = text.indexOf("\n", from)
+    const line = end === -1 ? text.slice(from) : text.slice(from, end)
+    if (fence.test(line)) {
+      return { yaml, body: end === -1 ? "" : text.slice(end + 1), bodyLine: yaml.length + 3, problems: [] }
+    }
+    yaml.push(line)
+    from = end + 1
   }
-  return { yaml: lines.slice(1, end), body: lines.slice(end + 1).join("\n"), bodyLine: end + 2, problems: [] }
+  return none(text, [{ line: 1, column: 1, message: "the front matter is not closed with a line ---; it is ignored" }])
 }
 
 type Yaml = typeof YamlModule
-type Reading = { readonly data: Readonly<Record<string, unknown>>; readonly problems: ReadonlyArray<Problem> }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const single = /^([A-Za-z_][\w-]*):[ \t]+(.+?)[ \t]*$/
 
-/** `first` is the file's line of the first of these lines. */
-const read = (yaml: Yaml, lines: ReadonlyArray<string>, first: number): Reading => {
-  const counter = new yaml.LineCounter()
-  const document = yaml.parseDocument(lines.join("\n"), { lineCounter: counter, prettyErrors: false, schema: "core" })
-  const problems = document.errors.map((error): Problem => {
-    const at = counter.linePos(error.pos[0])
-    return { line: at.line + first - 1, column: at.col, message: error.message }
-  })
-  if (problems.length > 0) return { data: {}, problems }
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: 50 })
-    if (value === null || value === undefined) return { data: {}, problems }
-    if (isRecord(value)) return { data: value, problems }
-    return { data: {}, problems: [{ line: first, column: 1, message: "the front matter must be keys and values" }] }
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause)
-    return { data: {}, problems: [{ line: first, column: 1, message }] }
-  }
+/** What somebody meant who did not know that YAML reads `: `, ` #`, a star, a bracket or a quote as more than text. */
+const meant = (text: string): string | undefined => {
+  if (/^[[{]/.test(text)) return /^\[[^\]]*\][ \t]*[^\s,#]/.test(text) ? text : undefined
+  if (/^(["']).*\1$/.test(text)) return text.slice(1, -1)
+  // Of a block scalar the text is still to come.
+  return /^[|>][-+0-9]*$/.test(text) ? undefined : text
 }
 
-const plainLine = /^([A-Za-z_][\w-]*):[ \t]+(?!["'|>[{&*!#])(.+?)[ \t]*$/
-
-/** `description: Use when: x` is not YAML, but everybody writes it and everybody means the text. */
-const quoted = (line: string): string => {
-  const [, key, value] = plainLine.exec(line) ?? []
-  if (key === undefined || value === undefined) return line
-  return /: |:$| #|^[@`%]/.test(value) ? `${key}: ${JSON.stringify(value)}` : line
-}
+const spaced = (line: string): string =>
+  line.replace(/^[ \t]+/, (indent) => (indent.includes("\t") ? indent.replaceAll("\t", "  ") : indent))
 
 /** A top-level key with the indented lines that belong to it. */
 const blocks = (
@@ -99,38 +83,97 @@ const blocks = (
   return found
 }
 
-const lenient = (yaml: Yaml, lines: ReadonlyArray<string>, strict: ReadonlyArray<Problem>): Reading => {
-  const repaired = lines.map(quoted)
-  const again = read(yaml, repaired, 2)
+/** One key by itself: as it is, with spaces for tabs, as the text it was meant to be, or not at all. */
+const lenientBlock = (yaml: Yaml, lines: ReadonlyArray<string>, first: number): Reading => {
+  const plain = PlainYaml.read(lines)
+  if (plain !== undefined) return { data: plain, problems: [] }
+  const strict = read(yaml, lines.join("\n"), first)
+  if (strict.problems.length === 0 || strict.hostile === true) return strict
+  const again = read(yaml, lines.map(spaced).join("\n"), first)
   if (again.problems.length === 0) {
+    return { data: again.data, problems: strict.problems.map((one) => noted(one, "tabs were read as spaces")) }
+  }
+  const [, key, text] = single.exec(lines[0] ?? "") ?? []
+  const said = text === undefined || lines.slice(1).some((line) => line.trim() !== "") ? undefined : meant(text)
+  if (key !== undefined && said !== undefined) {
     return {
-      data: again.data,
-      problems: strict.map((problem) => noted(problem, "read as plain text; put it in quotes")),
+      data: Object.fromEntries([[key, said]]),
+      problems: strict.problems.map((one) => noted(one, "read as plain text; put it in quotes")),
     }
   }
-  const parts = blocks(repaired).map((block) => read(yaml, block.lines, block.at + 2))
-  const ignored = parts.flatMap((part) => part.problems.map((problem) => noted(problem, "this key is ignored")))
+  const ignored = keyOf(lines[0] ?? "")
   return {
-    data: Object.assign({}, ...parts.map((part) => part.data)),
-    // Each key can be fine by itself and still not beside the others: written twice, for instance.
-    problems: ignored.length > 0 ? ignored : strict.map((problem) => noted(problem, "each key was read by itself")),
+    data: {},
+    problems: strict.problems.map((one) => ({
+      ...noted(one, ignored === undefined ? "this line is ignored" : "this key is ignored"),
+      ...(ignored !== undefined && { ignored }),
+    })),
+  }
+}
+
+/** More keys than anybody writes are not worth reading one by one. */
+const maxBlocks = 200
+
+const lenient = (yaml: Yaml, lines: ReadonlyArray<string>, strict: Reading): Reading => {
+  const found = blocks(lines)
+  if (found.length > maxBlocks) return strict
+  const parts = found.map((block) => lenientBlock(yaml, block.lines, block.at + 2))
+  return {
+    data: Object.fromEntries(parts.flatMap((part) => Object.entries(part.data))),
+    problems: parts.flatMap((part) => part.problems),
   }
 }
 
 const noted = (problem: Problem, note: string): Problem => ({ ...problem, message: `${problem.message}; ${note}` })
 
+const keyOf = (line: string): string | undefined =>
+  /^(?:([\w$-][^\s:"']*)|"([^"]+)"|'([^']+)')[ \t]*:(?:\s|$)/
+    .exec(line)
+    ?.slice(1)
+    .find((part) => part !== undefined)
+
+interface Places {
+  /** The first line of each key, as it is the one a reader looks at. */
+  readonly lines: Readonly<Record<string, number>>
+  readonly twice: ReadonlyArray<Problem>
+}
+
+const placesOf = (lines: ReadonlyArray<string>): Places => {
+  const found = new Map<string, number>()
+  const twice: Array<Problem> = []
+  for (const [index, line] of lines.entries()) {
+    const key = keyOf(line)
+    if (key === undefined) continue
+    if (!found.has(key)) found.set(key, index + 2)
+    else if (twice.length < 20) {
+      twice.push({ line: index + 2, column: 1, message: `"${key}" is there twice; the last one counts` })
+    }
+  }
+  return { lines: Object.fromEntries(found), twice }
+}
+
+/** Where `lines` says that a key is. */
+export const lookup =
+  (lines: Readonly<Record<string, number>>) =>
+  (key: string): number | undefined =>
+    Object.hasOwn(lines, key) ? lines[key] : undefined
+
 /** Never fails: what cannot be read is left out and named. The YAML reader loads at the first file that needs it. */
 export const parse = Effect.fnUntraced(function* (raw: string) {
   const { body, bodyLine, problems, yaml: lines } = split(raw)
-  const lineOf = (key: string): number | undefined => {
-    const index = lines.findIndex((line) => line.startsWith(`${key}:`) || line.startsWith(`"${key}":`))
-    return index === -1 ? undefined : index + 2
-  }
-  const empty: Frontmatter = { data: {}, body, bodyLine, problems, lineOf }
-  if (lines.every((line) => line.trim() === "")) return empty
+  const places = placesOf(lines)
+  const made = (reading: Reading): Frontmatter => ({
+    data: reading.data,
+    body,
+    bodyLine,
+    problems: [...problems, ...reading.problems, ...(reading.hostile === true ? [] : places.twice)],
+    lineOf: lookup(places.lines),
+    lines: places.lines,
+  })
+  if (lines.every((line) => line.trim() === "")) return made({ data: {}, problems: [] })
+  const plain = PlainYaml.read(lines)
+  if (plain !== undefined) return made({ data: plain, problems: [] })
   const yaml = yield* Effect.promise(() => import("yaml"))
-  const strict = read(yaml, lines, 2)
-  const reading = strict.problems.length === 0 ? strict : lenient(yaml, lines, strict.problems)
-  const result: Frontmatter = { ...empty, data: reading.data, problems: reading.problems }
-  return result
+  const strict = read(yaml, lines.join("\n"), 2)
+  return made(strict.problems.length === 0 || strict.hostile === true ? strict : lenient(yaml, lines, strict))
 })

@@ -9,6 +9,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
+import * as GitIndex from "./GitIndex.ts"
 import { Host } from "./Host.ts"
 import { Process, type ProcessError, type RunResult } from "./Process.ts"
 
@@ -40,6 +41,15 @@ export interface OwnConfiguration {
   readonly texts: ReadonlyArray<string>
   /** It has more of it than these texts: submodules, a hook that looking runs, another repository that git may mean. */
   readonly more: boolean
+  /** The files it tracks, absolute; `undefined` when its index cannot be read. */
+  readonly tracked: ReadonlyArray<string> | undefined
+}
+
+export interface RunOptions {
+  readonly timeout?: Duration.Input
+  readonly maxOutputBytes?: number
+  /** The command looks at history alone, at no file of the work tree: no content filter can run, so none has to be looked for. */
+  readonly historyOnly?: boolean
 }
 
 export interface GitShape {
@@ -53,7 +63,7 @@ export interface GitShape {
   readonly run: (
     cwd: string,
     args: ReadonlyArray<string>,
-    options?: { readonly timeout?: Duration.Input; readonly maxOutputBytes?: number },
+    options?: RunOptions,
   ) => Effect.Effect<RunResult, ProcessError>
   readonly status: (
     cwd: string,
@@ -115,6 +125,9 @@ export const environment = (env: Readonly<Record<string, string>>): Readonly<Rec
     GIT_PAGER: "cat",
     GIT_ASKPASS: "",
     GIT_NO_LAZY_FETCH: "1",
+    // None: what a repository's configuration allows for one protocol would count more than a general no.
+    GIT_ALLOW_PROTOCOL: "",
+
     LC_ALL: "C",
   }
 }
@@ -137,6 +150,17 @@ export const withoutFilters = (names: ReadonlyArray<string>): Readonly<Record<st
   ])
   return names.length === 0 ? {} : { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(settings.length) }
 }
+
+const filterName = (key: string): ReadonlyArray<string> => {
+  const name = /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1]
+  return name === undefined ? [] : [name]
+}
+
+/** Reads `git config --show-scope -z --name-only`: a scope, a key, the next scope. */
+export const ownFilters = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/(?<scope>[^\0]*)\0(?<key>[^\0]*)\0/g)].flatMap(({ groups }) =>
+    groups?.["scope"] === "local" || groups?.["scope"] === "worktree" ? filterName(groups["key"] ?? "") : [],
+  )
 
 const statusLine = /^(?:# branch\.head (?<branch>.+)|(?<kind>[12u?]) (?<rest>.*))$/s
 
@@ -174,6 +198,16 @@ export const parseStatus = (text: string, maxPaths: number): Status => {
 const orNothing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A | undefined, never, R> =>
   Effect.orElseSucceed(effect, () => undefined)
 
+/** A pipe would be waited for and a device never end: whoever packs a repository may put one anywhere in it. */
+const regular = Effect.fnUntraced(function* (file: string) {
+  const fs = yield* FileSystem.FileSystem
+  const info = yield* orNothing(fs.stat(file))
+  return info?.type === "File" ? yield* orNothing(fs.readFile(file)) : undefined
+})
+
+export const textOf = (file: string) =>
+  Effect.map(regular(file), (bytes) => (bytes === undefined ? undefined : new TextDecoder().decode(bytes)))
+
 /** Only files are read: nothing is started, so it is safe anywhere. */
 export const findRoot = Effect.fnUntraced(function* (cwd: string) {
   const fs = yield* FileSystem.FileSystem
@@ -186,56 +220,49 @@ export const findRoot = Effect.fnUntraced(function* (cwd: string) {
 
 /** The git directory of a root: `.git` itself, or what a worktree's `.git` file names. */
 const gitDirectory = Effect.fnUntraced(function* (root: string) {
-  const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const dot = path.join(root, ".git")
-  const info = yield* orNothing(fs.stat(dot))
-  if (info?.type !== "File") return dot
-  const link = /^gitdir: (.+?)\r?\n?$/.exec((yield* orNothing(fs.readFileString(dot))) ?? "")?.[1]
+  const link = /^gitdir: (.+?)\r?\n?$/.exec((yield* textOf(dot)) ?? "")?.[1]
   return link === undefined ? dot : path.resolve(root, link)
 })
-
-/** The mode of a submodule in the index. */
-const submodule = Uint8Array.of(0, 0, 0xe0, 0)
 
 export const findOwn = Effect.fnUntraced(function* (cwd: string) {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
-  const root = yield* findRoot(cwd)
+  // Git goes up from where it really stands.
+  const here = (yield* orNothing(fs.realPath(cwd))) ?? cwd
+  const root = yield* findRoot(here)
   if (root === undefined) return undefined
   const directory = yield* gitDirectory(root)
-  const common = ((yield* orNothing(fs.readFileString(path.join(directory, "commondir")))) ?? ".").trim()
+  const common = ((yield* textOf(path.join(directory, "commondir"))) ?? ".").trim()
   const shared = path.resolve(directory, common)
   const isThere = (...parts: ReadonlyArray<string>) => Effect.orElseSucceed(fs.exists(path.join(...parts)), () => true)
   const texts = yield* Effect.forEach([path.join(shared, "config"), path.join(directory, "config.worktree")], (file) =>
-    orNothing(fs.readFileString(file)),
+    textOf(file),
   )
-  const index = yield* orNothing(fs.readFile(path.join(directory, "index")))
+  const bytes = yield* regular(path.join(directory, "index"))
+  const isNew = bytes === undefined && !(yield* isThere(directory, "index"))
+  const index = isNew ? [] : bytes === undefined ? undefined : GitIndex.read(bytes)
   let more =
     texts[0] === undefined ||
+    index === undefined ||
+    index.some(({ mode }) => mode === GitIndex.submodule) ||
     (yield* isThere(shared, "modules")) ||
-    (yield* isThere(shared, "hooks", "post-index-change")) ||
-    (index !== undefined && holds(index, submodule))
+    (yield* isThere(shared, "hooks", "post-index-change"))
   // A directory that looks like a git directory is one, for git.
-  for (let at = path.resolve(cwd); !more && at !== path.dirname(root); at = path.dirname(at)) {
+  for (let at = path.resolve(here); !more && at !== path.dirname(root); at = path.dirname(at)) {
     more = (yield* isThere(at, "HEAD")) && (yield* isThere(at, "objects"))
   }
-  return { texts: texts.filter((text) => text !== undefined), more } satisfies OwnConfiguration
+  // As seen from where the session stands, which may be behind a link.
+  const tracked = index?.map((entry) => path.resolve(cwd, path.relative(here, path.join(root, entry.path))))
+  return { texts: texts.filter((text) => text !== undefined), more, tracked } satisfies OwnConfiguration
 })
 
-const holds = (bytes: Uint8Array, part: Uint8Array): boolean => {
-  for (let at = bytes.indexOf(part[2] ?? 0); at !== -1; at = bytes.indexOf(part[2] ?? 0, at + 1)) {
-    if (part.every((byte, i) => bytes[at - 2 + i] === byte)) return true
-  }
-  return false
-}
-
 export const findBranch = Effect.fnUntraced(function* (cwd: string) {
-  const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const root = yield* findRoot(cwd)
   if (root === undefined) return undefined
-  const head = ((yield* orNothing(fs.readFileString(path.join(yield* gitDirectory(root), "HEAD")))) ?? "").trim()
+  const head = ((yield* textOf(path.join(yield* gitDirectory(root), "HEAD"))) ?? "").trim()
   const named = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1]
   // The other ref format keeps a placeholder here; the real name is only in its tables.
   if (named !== undefined) return named === ".invalid" ? undefined : named
@@ -253,7 +280,7 @@ export class Git extends Context.Service<Git, GitShape>()("troupe/platform/Git")
         cwd: string,
         args: ReadonlyArray<string>,
         env: Readonly<Record<string, string>>,
-        options: { readonly timeout?: Duration.Input; readonly maxOutputBytes?: number } = {},
+        options: RunOptions = {},
       ) =>
         process.run({
           command: "git",
@@ -263,13 +290,17 @@ export class Git extends Context.Service<Git, GitShape>()("troupe/platform/Git")
           timeout: options.timeout ?? "10 seconds",
           maxOutputBytes: options.maxOutputBytes ?? 1_000_000,
         })
+      const filters = Effect.fnUntraced(function* (cwd: string) {
+        const ask = (...scope: ReadonlyArray<string>) =>
+          spawn(cwd, ["config", ...scope, "--includes", "-z", "--name-only", "--get-regexp", "^filter\\."], {})
+        const all = yield* ask("--show-scope")
+        if (all.exitCode <= 1 && !all.timedOut) return ownFilters(all.stdout)
+        // A git that is too old to say where a setting comes from.
+        const scopes = yield* Effect.forEach(["--local", "--worktree"], (scope) => ask(scope), { concurrency: 2 })
+        return scopes.flatMap(({ stdout }) => stdout.split("\0").flatMap(filterName))
+      })
       const run: GitShape["run"] = Effect.fnUntraced(function* (cwd, args, options) {
-        const scopes = yield* Effect.forEach(["--local", "--worktree"], (scope) =>
-          spawn(cwd, ["config", scope, "--includes", "-z", "--name-only", "--get-regexp", "^filter\\."], {}),
-        )
-        const names = scopes.flatMap(({ stdout }) =>
-          stdout.split("\0").flatMap((key) => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []),
-        )
+        const names = options?.historyOnly === true ? [] : yield* filters(cwd)
         return yield* spawn(cwd, args, withoutFilters([...new Set(names)]), options)
       })
       const status: GitShape["status"] = Effect.fnUntraced(function* (cwd, options) {

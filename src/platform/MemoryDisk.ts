@@ -98,6 +98,16 @@ export class Disk {
     return node
   }
 
+  /** 0 where nothing is. */
+  changedAt(path: string): number {
+    try {
+      return this.lookup(path).mtime
+    } catch (cause) {
+      if (cause instanceof DiskFault) return 0
+      throw cause
+    }
+  }
+
   realPath(path: string): string {
     const found = this.place(path, true)
     if (found.node === undefined) throw new DiskFault("ENOENT", path)

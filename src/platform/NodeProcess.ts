@@ -144,10 +144,10 @@ const run = (nursery: Nursery, options: RunOptions): Effect.Effect<RunResult, Pr
           if (timedOut) yield* Deferred.await(nursery.kill(child, options.killGrace).done)
           const status = yield* exited
           yield* Deferred.await(child.drained)
-          const leftoversKilled =
-            !timedOut && options.leftovers !== "keep" && !child.groupGone && Tree.groupAlive(child.pid)
+          const left = !timedOut && !child.groupGone && Tree.groupAlive(child.pid)
+          const leftoversKilled = left && options.leftovers !== "keep"
           if (leftoversKilled) nursery.kill(child, options.killGrace)
-          else if (options.leftovers !== "keep") nursery.forget(child)
+          else if (!left) nursery.forget(child)
           return { ...status, ...output.result(), timedOut, pid: child.pid, leftoversKilled }
         }),
       ).pipe(

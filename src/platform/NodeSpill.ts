@@ -1,6 +1,7 @@
 /** Owns output on disk: everything as it comes, up to a limit, and what became of it. A full disk never ends the command. */
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { codeOf } from "./FileError.ts"
 import type { LogState } from "./Process.ts"
 
 export class Spill {
@@ -42,6 +43,7 @@ export class Spill {
       this.close()
     } catch (cause) {
       this.problem ??= cause instanceof Error ? cause.message : String(cause)
+      if (codeOf(cause) === "ENOSPC") this.yieldRoom()
       this.close()
     }
   }
@@ -52,6 +54,13 @@ export class Spill {
       done += step
       this.written += step
     }
+  }
+
+  /** The journal may be on the same disk, and without it the session ends. */
+  private yieldRoom(): void {
+    if (this.fd === undefined) return
+    this.written = Math.floor(this.written / 2)
+    fs.ftruncateSync(this.fd, this.written)
   }
 
   state(): LogState {

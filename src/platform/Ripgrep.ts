@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Host } from "./Host.ts"
-import { Process, type ProcessError } from "./Process.ts"
+import { type Output, Process, type ProcessError } from "./Process.ts"
 
 export class RipgrepError extends Schema.TaggedError<RipgrepError>()("RipgrepError", {
   reason: Schema.Literals(["BadPattern", "BadGlob", "BadType", "TimedOut", "NotStarted", "Failed"]),
@@ -39,7 +39,11 @@ export class Ripgrep extends Context.Service<
     readonly run: (
       args: ReadonlyArray<string>,
       cwd: string,
-      options?: { readonly stdin?: string },
+      options?: {
+        readonly stdin?: string
+        /** Called synchronously with whole lines as they arrive; it must be cheap and must not throw. */
+        readonly onLines?: (lines: ReadonlyArray<string>) => void
+      },
     ) => Effect.Effect<Found, RipgrepError>
   }
 >()("troupe/platform/Ripgrep") {
@@ -63,7 +67,7 @@ const make = (
   processes: Process["Service"],
   env: Readonly<Record<string, string>>,
 ): Ripgrep["Service"] => ({
-  run: Effect.fnUntraced(function* (args, cwd, { stdin } = {}) {
+  run: Effect.fnUntraced(function* (args, cwd, { stdin, onLines } = {}) {
     const result = yield* processes
       .run({
         command: program(),
@@ -74,6 +78,7 @@ const make = (
         maxOutputBytes,
         timeout,
         ...(stdin !== undefined && { stdin }),
+        ...(onLines !== undefined && { onOutput: inLines(onLines) }),
       })
       .pipe(Effect.mapError((error: ProcessError) => fail("NotStarted", error.message)))
     if (result.timedOut) return yield* fail("TimedOut", "")
@@ -85,6 +90,17 @@ const make = (
     return { lines: linesOf(result.stdout, result.truncated), truncated: result.truncated, problems: complaints }
   }),
 })
+
+/** Output in pieces as they come, told on in whole lines. */
+const inLines = (tell: (lines: ReadonlyArray<string>) => void) => {
+  let begun = ""
+  return ({ from, text }: Output): void => {
+    if (from !== "stdout") return
+    const lines = (begun + text).split("\n")
+    begun = lines.pop() ?? ""
+    if (lines.length > 0) tell(lines)
+  }
+}
 
 const fail = (reason: RipgrepError["reason"], detail: string) => new RipgrepError({ reason, detail })
 

@@ -23,6 +23,7 @@ const top = [
   "awsAuthRefresh",
   "awsCredentialExport",
   "blockedMarketplaces",
+  "claudeMd",
   "claudeMdExcludes",
   "cleanupPeriodDays",
   "companyAnnouncements",

@@ -54,6 +54,10 @@ export interface Snapshot {
   readonly files: ReadonlyArray<string>
   /** Those of them that people write: the user's, the project's, the local one. */
   readonly sources: ReadonlyArray<Source>
+  /** Whose configuration counts beside the machine's: that of settings, and of the files that go with them. */
+  readonly scopes: ReadonlyArray<"user" | "project" | "local">
+  /** Where the machine's policy is; nowhere for fixed settings. */
+  readonly managedDirectory?: string
 }
 
 export interface SettingsShape {
@@ -67,6 +71,8 @@ export interface SettingsShape {
     key: string,
     schema: S,
   ) => Effect.Effect<Slice<S["Type"]>, SettingsError>
+  /** Whether a person agreed to what a file of the folder wants. */
+  readonly trusted: Effect.Effect<(review: Trust.Review) => boolean>
   readonly explain: (key: string) => Effect.Effect<Explain.Explanation>
   readonly list: Effect.Effect<ReadonlyArray<Explain.Explanation>>
 }
@@ -84,8 +90,13 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("troupe
       Effect.gen(function* () {
         const source = { kind: "flags", name: "given settings" } as const
         const fixed: SettingsLayer = { source, value, withheld: {}, locate: () => undefined }
-        const snapshot = snapshotOf([fixed], [], [], { files: [], sources: [] }, new Set())
-        return serve(yield* SubscriptionRef.make(snapshot), Effect.succeed(snapshot))
+        const snapshot = snapshotOf([fixed], [], [], { files: [], sources: [], scopes: [] }, new Set())
+        // No folder's files count, so nobody has to agree to any.
+        return serve(
+          yield* SubscriptionRef.make(snapshot),
+          Effect.succeed(snapshot),
+          Effect.succeed(() => false),
+        )
       }),
     )
 }
@@ -94,15 +105,18 @@ const make = Effect.fnUntraced(function* (options: SettingsOptions) {
   const services = yield* Effect.context<FileSystem.FileSystem | Path.Path | Files | Host>()
   const sources = yield* locate(options)
   const told = new Set<string>()
+  const trusted =
+    options.trusted === undefined
+      ? Effect.provideContext(TrustStore.approved, services)
+      : Effect.succeed(options.trusted)
   const load = Effect.gen(function* () {
-    const trusted = options.trusted ?? (yield* TrustStore.approved)
-    return assemble(yield* sources.read, sources, trusted, told)
+    return assemble(yield* sources.read, sources, yield* trusted, told)
   })
   // One at a time: an older reading must not come out on top of a newer one.
   const one = yield* Semaphore.make(1)
   const reload = Effect.provideContext(load, services)
   const ref = yield* SubscriptionRef.make(yield* reload)
-  return serve(ref, one.withPermit(Effect.tap(reload, (next) => SubscriptionRef.set(ref, next))))
+  return serve(ref, one.withPermit(Effect.tap(reload, (next) => SubscriptionRef.set(ref, next))), trusted)
 })
 
 type Found = Effect.Success<Sources["read"]>
@@ -128,7 +142,12 @@ const assemble = (
     [...layers, ...sources.environment(layers)].sort(sources.order),
     reviews,
     diagnostics,
-    { files: sources.files, sources: sources.people },
+    {
+      files: sources.files,
+      sources: sources.people,
+      scopes: sources.scopes,
+      managedDirectory: sources.managedDirectory,
+    },
     told,
   )
 }
@@ -137,7 +156,7 @@ const snapshotOf = (
   layers: ReadonlyArray<SettingsLayer>,
   reviews: ReadonlyArray<Trust.Review>,
   diagnostics: ReadonlyArray<Diagnostic>,
-  places: Pick<Snapshot, "files" | "sources">,
+  places: Pick<Snapshot, "files" | "sources" | "scopes" | "managedDirectory">,
   told: Set<string>,
 ): Snapshot => {
   const fresh = diagnostics.filter((diagnostic) => !told.has(identity(diagnostic)))
@@ -167,21 +186,29 @@ const waiting = (layer: SettingsLayer, review: Trust.Review): Diagnostic => ({
 const serve = (
   ref: SubscriptionRef.SubscriptionRef<Snapshot>,
   reload: Effect.Effect<Snapshot, SettingsError>,
+  trusted: SettingsShape["trusted"],
 ): SettingsShape => {
   const current = SubscriptionRef.get(ref)
   return {
     current,
     changes: Stream.changesWith(SubscriptionRef.changes(ref), sameSnapshot),
     reload,
-    slice: (key, schema) =>
-      Effect.flatMap(current, ({ layers }) => {
-        const result = slice(layers, key, schema)
-        const broken = result.diagnostics.find(({ source }) => source.kind === "managed")
-        return broken === undefined ? Effect.succeed(result) : Effect.fail(SettingsError.of("policy", broken))
-      }),
+    trusted,
+    slice: (key, schema) => Effect.flatMap(current, ({ layers }) => sliceOf(layers, key, schema)),
     explain: (key) => Effect.map(current, ({ layers }) => Explain.explain(layers, key)),
     list: Effect.map(current, ({ layers }) => Explain.list(layers)),
   }
+}
+
+/** A typed part of these layers, as `slice` of the service gives one of those in force. */
+export const sliceOf = <S extends Schema.ConstraintDecoder<unknown>>(
+  layers: ReadonlyArray<SettingsLayer>,
+  key: string,
+  schema: S,
+): Effect.Effect<Slice<S["Type"]>, SettingsError> => {
+  const result = slice(layers, key, schema)
+  const broken = result.diagnostics.find(({ source }) => source.kind === "managed")
+  return broken === undefined ? Effect.succeed(result) : Effect.fail(SettingsError.of("policy", broken))
 }
 
 const sameSnapshot = (a: Snapshot, b: Snapshot): boolean =>

@@ -31,6 +31,8 @@ export interface Sources {
   readonly files: ReadonlyArray<string>
   /** The files that people write. */
   readonly people: ReadonlyArray<Source>
+  readonly scopes: ReadonlyArray<"user" | "project" | "local">
+  readonly managedDirectory: string
   /** Ships with the folder, so its executable part needs trust. */
   readonly folder: (source: Source) => boolean
   /** What variables say; those of the settings' own `env` count too. */
@@ -39,7 +41,8 @@ export interface Sources {
   readonly hash: (text: string) => string
 }
 
-const managedDirectories: Readonly<Record<HostShape["platform"], string>> = {
+/** Where the machine's policy is. */
+export const managedDirectories: Readonly<Record<HostShape["platform"], string>> = {
   linux: "/etc/claude-code",
   darwin: "/Library/Application Support/ClaudeCode",
   win32: "C:\\Program Files\\ClaudeCode",
@@ -128,6 +131,8 @@ export const locate = Effect.fnUntraced(function* (wanted: Wanted) {
     read,
     files: [...files.map((file) => file.name), policy, policies],
     people: files.filter(({ kind }) => kind !== "arguments"),
+    scopes: wanted.sources ?? ["user", "project", "local"],
+    managedDirectory: managed,
     folder: ({ kind }) => kind === "project" || kind === "local",
     environment: (layers) => environmentLayer(host, layers),
     order: (a, b) => rank(a) - rank(b),

@@ -46,22 +46,29 @@ const always: ReadonlyArray<ReadonlyArray<string>> = [
   ["sandbox", "network"],
   ["sandbox", "filesystem", "allowWrite"],
   ["sandbox", "filesystem", "allowRead"],
+  // Another system prompt, other tools and a first prompt of its own: who the session is, the person says.
+  ["agent"],
+  // What a model costs is what a budget is kept by, and another name for it is another bill.
+  ["modelOverrides"],
+  ["troupe", "models"],
   // Not code, but a foreign folder must not have old sessions deleted.
   ["cleanupPeriodDays"],
   ["skipDangerousModePermissionPrompt"],
 ]
 
 /** Modes that ask less than the default one. */
-const loose: ReadonlySet<Json | undefined> = new Set(["acceptEdits", "auto", "bypassPermissions"])
+export const loose: ReadonlySet<Json | undefined> = new Set(["acceptEdits", "auto", "bypassPermissions"])
 
 const agentOpens = (agent: Json): boolean =>
   isObject(agent) &&
-  (Object.hasOwn(agent, "hooks") || Object.hasOwn(agent, "mcpServers") || loose.has(agent["permissionMode"]))
+  (["hooks", "mcpServers", "memory"].some((key) => Object.hasOwn(agent, key)) || loose.has(agent["permissionMode"]))
 
 const conditional: ReadonlyArray<{ readonly path: ReadonlyArray<string>; readonly opens: (value: Json) => boolean }> = [
   { path: ["permissions", "defaultMode"], opens: (value) => loose.has(value) },
   { path: ["disableSkillShellExecution"], opens: (value) => value !== true },
   { path: ["disableAllHooks"], opens: (value) => value !== true },
+  // Remembering takes requests of its own: only the person may want that back who switched it off.
+  { path: ["autoMemoryEnabled"], opens: (value) => value !== false },
   // On, it stands for approvals; off, it takes a fence away.
   { path: ["sandbox", "enabled"], opens: () => true },
   { path: ["sandbox", "failIfUnavailable"], opens: (value) => value !== true },

@@ -56,6 +56,23 @@ for (const [name, { layer, root }] of Object.entries(platforms)) {
         assert.strictEqual(yield* system.readFileString(script), "2")
       }))
 
+    test("says when files were last changed, in the order asked, and nothing of those that are not there", () =>
+      Effect.gen(function* () {
+        const files = yield* Files
+        const system = yield* FileSystem.FileSystem
+        const paths = Array.from({ length: 600 }, (_, index) => at(`aged-${index}`))
+        for (const [index, file] of paths.entries()) {
+          yield* files.writeAtomic(file, "")
+          yield* system.utimes(file, 1_700_000_000 - index, 1_700_000_000 - index)
+        }
+        yield* system.symlink(at("aged-1"), at("aged-link"))
+        const times = yield* files.changedAt([at("none"), at("aged-link"), `${paths[0]}/below`, ...paths])
+        assert.deepStrictEqual(times.slice(0, 5), [0, 1_699_999_999_000, 0, 1_700_000_000_000, 1_699_999_999_000])
+        assert.strictEqual(times.at(-1), 1_699_999_401_000)
+        assert.strictEqual(times.length, 603)
+        assert.deepStrictEqual(yield* files.changedAt([]), [])
+      }))
+
     test("writes through a link and leaves the link", () =>
       Effect.gen(function* () {
         const files = yield* Files

@@ -82,6 +82,72 @@ describe("Frontmatter", () => {
     }),
   )
 
+  it.effect("takes nothing from front matter that is made to exhaust its reader, however large", () =>
+    Effect.gen(function* () {
+      const lists = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+      for (const key of "bcdefghij") lists.push(`${key}: &${key} [${`*${lists.at(-1)?.[0]}, `.repeat(9)}x]`)
+      const bombed = yield* parse(`---\nname: bomb\n${lists.join("\n")}\n---\n`)
+      assert.deepStrictEqual(bombed.data, {})
+      assert.match(bombed.problems[0]?.message ?? "", /aliases .* ignored/)
+      for (const open of ["[", "{a: ", "- ", "? "]) {
+        const deep = yield* parse(`---\na: x\nb: ${open.repeat(100_000)}\n---\n`)
+        assert.isNotEmpty(deep.problems, open)
+        assert.deepStrictEqual(Object.keys(deep.data), [], open)
+      }
+      const large = yield* parse(`---\nname: a\nb: |\n${"  x\n".repeat(256 * 1024)}\n---\nbody`)
+      assert.deepStrictEqual([large.data, large.body], [{}, "body"])
+      assert.match(large.problems[0]?.message ?? "", /larger than/)
+    }),
+  )
+
+  it.effect("reads tabs as the indentation they were meant to be", () =>
+    Effect.gen(function* () {
+      const file = yield* parse("---\nname:\ta\ntools:\n\t- Read\n\t- Grep\n---\n")
+      assert.deepStrictEqual(file.data, { name: "a", tools: ["Read", "Grep"] })
+      assert.match(file.problems[0]?.message ?? "", /tabs were read as spaces/)
+      assert.strictEqual(file.problems[0]?.line, 4)
+    }),
+  )
+
+  it.effect("takes a line for the text it was meant to be, whatever YAML makes of its first sign", () =>
+    Effect.gen(function* () {
+      for (const [line, text] of [
+        ["*Important* reviews", "*Important* reviews"],
+        ["*Important*", "*Important*"],
+        ["*", "*"],
+        ["[Beta] Reviews code", "[Beta] Reviews code"],
+        ['"Use "this" one"', 'Use "this" one'],
+        ["'It's fine'", "It's fine"],
+        ["`npm test` runner", "`npm test` runner"],
+        ["@team reviews: all", "@team reviews: all"],
+        ["%done", "%done"],
+        ["! careful: now", "! careful: now"],
+      ]) {
+        const file = yield* parse(`---\nname: a\ndescription: ${line}\n---\n`)
+        assert.deepStrictEqual(file.data, { name: "a", description: text })
+        assert.deepStrictEqual(
+          file.problems.map((problem) => problem.line),
+          file.problems.map(() => 3),
+        )
+      }
+    }),
+  )
+
+  it.effect("names the key that it had to leave out", () =>
+    Effect.gen(function* () {
+      const file = yield* parse("---\nname: a\ntools: [Read\n---\n")
+      assert.deepStrictEqual(file.data, { name: "a" })
+      assert.deepStrictEqual([...new Set(file.problems.map(({ ignored }) => ignored))], ["tools"])
+    }),
+  )
+
+  it.effect("gives only values that survive being stored", () =>
+    Effect.gen(function* () {
+      const { data } = yield* parse("---\na: .inf\nb: {c: .nan, d: [1.5, ~]}\n---\n")
+      assert.deepStrictEqual(data, JSON.parse(JSON.stringify(data)))
+    }),
+  )
+
   it.effect("executes nothing", () =>
     Effect.gen(function* () {
       const file = yield* parse("---js\nmodule.exports = { x: process.exit(9) }\n---\nbody")

@@ -37,6 +37,22 @@ const repository = (name: string): string => {
 }
 
 describe("Git", () => {
+  it.live("does not wait for a pipe that lies where a repository has a file", () =>
+    Effect.gen(function* () {
+      const { branch, own } = yield* Git
+      const [dot, head] = [path.join(temp, "pipe-dot"), path.join(temp, "pipe-head")]
+      fs.mkdirSync(dot)
+      fs.mkdirSync(path.join(head, ".git"), { recursive: true })
+      execFileSync("mkfifo", [path.join(dot, ".git")])
+      for (const pipe of ["HEAD", "config", "index", "commondir"])
+        execFileSync("mkfifo", [path.join(head, ".git", pipe)])
+      for (const root of [dot, head]) {
+        assert.isUndefined(yield* branch(root))
+        assert.isTrue((yield* own(root))?.more)
+      }
+    }).pipe(Effect.provide(layer)),
+  )
+
   it.live("knows root and branch from the files alone", () =>
     Effect.gen(function* () {
       const service = yield* Git
@@ -134,7 +150,7 @@ describe("Git", () => {
       [env["GIT_DIR"], env["GIT_SSH_COMMAND"], env["GIT_CONFIG_COUNT"]],
       [undefined, undefined, undefined],
     )
-    assert.deepStrictEqual([env["PATH"], env["GIT_OPTIONAL_LOCKS"], env["GIT_TERMINAL_PROMPT"]], ["/bin", "0", "0"])
+    assert.deepStrictEqual([env["PATH"], env["GIT_OPTIONAL_LOCKS"], env["GIT_ALLOW_PROTOCOL"]], ["/bin", "0", ""])
   })
 
   it("reads conflicts and detached heads", () => {
@@ -163,8 +179,40 @@ describe("what a repository brings along", () => {
       assert.include(found?.texts[0], "[core]")
       const tree = path.join(temp, "brings-worktree")
       git(root, "worktree", "add", "-q", "-b", "other", tree)
-      assert.deepStrictEqual(yield* own(tree), found)
+      const files = (at: string) => ["a.txt", "src/b c.txt"].map((name) => path.join(at, name))
+      assert.deepStrictEqual(found?.tracked, files(root))
+      assert.deepStrictEqual(yield* own(tree), { ...found, tracked: files(tree) })
       assert.isUndefined(yield* own(os.tmpdir()))
+    }).pipe(Effect.provide(layer)),
+  )
+
+  it.live("is what its index tracks, in every format, and more when the index is not all in one file", () =>
+    Effect.gen(function* () {
+      const root = repository("brings-index")
+      const names = ["a.txt", "src/b c.txt", `src/${"long".repeat(60)}`, "src/é", "z/later"]
+      fs.mkdirSync(path.join(root, "z"))
+      for (const name of names) fs.writeFileSync(path.join(root, name), "")
+      git(root, "add", ".")
+      git(root, "add", "-N", ".")
+      for (const version of ["2", "3", "4"]) {
+        git(root, "update-index", "--index-version", version)
+        const found = yield* own(root)
+        assert.deepStrictEqual(
+          found?.tracked,
+          names.map((name) => path.join(root, name)),
+          version,
+        )
+        assert.isFalse(found?.more)
+      }
+      git(root, "update-index", "--split-index")
+      const split = yield* own(root)
+      assert.deepStrictEqual([split?.tracked, split?.more], [undefined, true])
+      const long = path.join(temp, "brings-long")
+      fs.mkdirSync(long)
+      git(long, "init", "-q", "--object-format=sha256")
+      fs.writeFileSync(path.join(long, "a"), "")
+      git(long, "add", ".")
+      assert.deepStrictEqual((yield* own(long))?.tracked, [path.join(long, "a")])
     }).pipe(Effect.provide(layer)),
   )
 

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -30,6 +31,29 @@ const killAfter = (file: string, name: string, words: number) =>
     })
     child.once("close", (_, signal) => resume(Effect.succeed(String(signal))))
   })
+
+describe("Looking when many files were changed", () => {
+  it.live("goes on without holding up the process where the disk is slow, to the same answer", () =>
+    Effect.gen(function* () {
+      const files = yield* Files
+      const many = fs.mkdtempSync(path.join(os.tmpdir(), "troupe-aged-"))
+      const paths = Array.from({ length: 600 }, (_, index) => path.join(many, `aged-${index % 20}`))
+      for (const [index, file] of paths.slice(0, 20).entries()) {
+        fs.writeFileSync(file, "")
+        fs.utimesSync(file, 1_700_000_000 + index, 1_700_000_000 + index)
+      }
+      const clock = yield* Clock.Clock
+      let nanos = 0n
+      const slow: Clock.Clock = { ...clock, currentTimeNanosUnsafe: () => (nanos += 1_000_000_000n) }
+      const times = yield* Effect.provideService(files.changedAt([...paths, "/none"]), Clock.Clock, slow)
+      assert.deepStrictEqual(times, yield* files.changedAt([...paths, "/none"]))
+      assert.deepStrictEqual(times.slice(580), [
+        ...Array.from({ length: 20 }, (_, index) => (1_700_000_000 + index) * 1000),
+        0,
+      ])
+    }).pipe(Effect.provide(layer)),
+  )
+})
 
 describe("A process that is killed", () => {
   it.live("leaves a whole file, and its lock free", () =>

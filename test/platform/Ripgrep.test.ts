@@ -26,6 +26,25 @@ describe("Ripgrep", () => {
     }).pipe(Effect.provide(real)),
   )
 
+  it.live("tells whole lines as they come, the same as at the end", () =>
+    Effect.gen(function* () {
+      const ripgrep = yield* Ripgrep
+      const long = path.join(temp, "long")
+      fs.writeFileSync(long, Array.from({ length: 5_000 }, (_, index) => `línea ${index} ${"x".repeat(40)}\n`).join(""))
+      const told: Array<string> = []
+      let times = 0
+      const onLines = (lines: ReadonlyArray<string>) => {
+        told.push(...lines)
+        times++
+      }
+      const found = yield* ripgrep.run(["-e", "x", long], temp, { onLines })
+      fs.rmSync(long)
+      assert.deepStrictEqual(told, found.lines)
+      assert.strictEqual(told.length, 5_000)
+      assert.isAbove(times, 1)
+    }).pipe(Effect.provide(real)),
+  )
+
   it.live("says that nothing was found as a result", () =>
     Effect.gen(function* () {
       const ripgrep = yield* Ripgrep

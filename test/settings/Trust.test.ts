@@ -22,6 +22,11 @@ describe("Trust", () => {
     [{ disableAllHooks: false }, "disableAllHooks"],
     [{ sandbox: { enabled: true } }, "sandbox.enabled"],
     [{ agents: { a: { prompt: "x", hooks: {} } } }, "agents"],
+    [{ agents: { a: { prompt: "x", memory: "user" } } }, "agents"],
+    [{ agent: "of-the-folder" }, "agent"],
+    [{ autoMemoryEnabled: true }, "autoMemoryEnabled"],
+    [{ modelOverrides: { "claude-opus": "arn:x" } }, "modelOverrides"],
+    [{ troupe: { models: { "claude-opus": { prices: [] } } } }, "troupe.models"],
     [{ cleanupPeriodDays: 1 }, "cleanupPeriodDays"],
   ])("asks for trust in %j", (value, key) => {
     assert.deepStrictEqual(keys(value), [key])
@@ -30,7 +35,7 @@ describe("Trust", () => {
   it.each([
     [{ model: "opus", outputStyle: "terse" }],
     [{ permissions: { deny: ["Bash"], ask: ["WebFetch"], defaultMode: "plan" } }],
-    [{ disableAllHooks: true, disableSkillShellExecution: true }],
+    [{ disableAllHooks: true, disableSkillShellExecution: true, autoMemoryEnabled: false }],
     [{ hooks: {}, env: {}, permissions: { allow: [] } }],
     [{ agents: { a: { description: "x", prompt: "y" } } }],
     [{ somethingNew: { x: 1 } }],
