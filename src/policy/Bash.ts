@@ -7,6 +7,7 @@
  */
 import { parse } from "unbash"
 import { type Context, mostSteps } from "./bash/Context.ts"
+import * as Links from "./bash/Links.ts"
 import { distinct } from "./bash/Reach.ts"
 import { script, substitution } from "./bash/Script.ts"
 import type { SimpleCommand } from "./bash/SimpleCommand.ts"
@@ -49,7 +50,9 @@ export const analyse = (command: string, place: Place): Analysis => {
     place: { cleanGit: false, ...place },
     commands: [],
     touches: [],
+    moved: [],
     problems: [],
+    shown: [],
     gaps: [],
     functions: new Map(),
     calling: new Set(),
@@ -70,9 +73,10 @@ export const analyse = (command: string, place: Place): Analysis => {
     // The parser is not ours and its stack has an end; what it cannot do is asked for.
     context.gaps.push(`it cannot be looked through: ${cause instanceof Error ? cause.message : String(cause)}`)
   }
+  context.touches.push(...Links.followed(context.touches, context.moved))
   const [gap] = context.gaps
   if (gap !== undefined) return opaque(context, gap)
-  const [problem] = context.problems
+  const problem = context.problems[0] ?? context.shown[0] ?? looseness(command)
   // What belongs to no command still must not pass when every command may.
   if (problem !== undefined) {
     context.commands.push({
@@ -87,7 +91,7 @@ export const analyse = (command: string, place: Place): Analysis => {
       why: problem,
     })
   }
-  const why = context.commands.find((each) => !each.readOnly)?.why ?? looseness(command) ?? ""
+  const why = context.commands.find((each) => !each.readOnly)?.why ?? ""
   return {
     _tag: "Understood",
     commands: context.commands,

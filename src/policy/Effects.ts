@@ -3,10 +3,16 @@
 export type Touch =
   /**
    * `path` is absolute, `..` resolved lexically, links not followed. With `pattern` it is a shell pattern (`*`, `?`, `[…]`, `\`
-   * before a literal one, `**` for anything below): any file it could match. With `possible` the word may be no path at all: it
-   * was given to a program that is not known.
+   * before a literal one, `**` for anything below): any file it could match; with `tracked` only those that git tracks. With
+   * `possible` the word may be no path at all: it was given to a program that is not known.
    */
-  | { readonly _tag: "Reads"; readonly path: string; readonly pattern?: true; readonly possible?: true }
+  | {
+      readonly _tag: "Reads"
+      readonly path: string
+      readonly pattern?: true
+      readonly tracked?: true
+      readonly possible?: true
+    }
   | {
       readonly _tag: "Writes"
       readonly path: string

@@ -70,6 +70,8 @@ export const isStream = (path: string): boolean => /^\/dev\/(?:null|stdin|stdout
 export const pathsOf = (call: Call, { cwd, roots }: Roots): ReadonlyArray<PathTouch> =>
   call.touches.flatMap((touch): ReadonlyArray<PathTouch> => {
     if (touch._tag !== "Reads" && touch._tag !== "Writes") return []
+    // What is tracked only the disk knows.
+    if (touch._tag === "Reads" && touch.tracked === true) return []
     const { path } = touch
     const kind = touch._tag === "Reads" ? "read" : "write"
     const bases = roots ?? [cwd]

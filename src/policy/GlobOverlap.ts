@@ -18,8 +18,6 @@ export interface Segment {
   readonly shy: boolean
 }
 
-export const isGlob = (path: string): boolean => /[*?[]/.test(path)
-
 /** A path as the pattern that fits only it. */
 export const literal = (path: string): string => path.replace(/[\\*?[]/g, (char) => `\\${char}`)
 

@@ -103,7 +103,10 @@ const commandsAllowed = (
   }
   if (entries.length === 0) return open
   const lacks = (why: string): Allowance => ({ _tag: "Open", why })
-  if (missing !== undefined) return lacks(`no rule allows "${missing.loose[0]?.text ?? ""}"`)
+  if (missing !== undefined) {
+    const text = missing.loose[0]?.text ?? ""
+    return lacks(text === "" ? (facts.call.bash?.why ?? "") : `no rule allows "${text}"`)
+  }
   if (strict === true) return { _tag: "Allowed", entries }
   const blind = guarded === true ? facts.call.touches.find((touch) => touch._tag === "Unknown") : undefined
   if (blind !== undefined && !entries.every(({ command }) => command?.shape === "exact")) return lacks(blind.why)

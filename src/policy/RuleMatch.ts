@@ -202,6 +202,13 @@ export const removesAgent = (deny: Index, agent: string): boolean =>
       rule._tag === "Agent" && rule.name.normalize("NFC").toLowerCase() === agent.normalize("NFC").toLowerCase(),
   )
 
+/** The same for a skill. */
+export const removesSkill = (deny: Index, skill: string): boolean =>
+  deny.named.some(
+    ({ rule }) =>
+      rule._tag === "Skill" && rule.name.normalize("NFC").toLowerCase() === skill.normalize("NFC").toLowerCase(),
+  )
+
 /** Whether a file must not be read: what searches leave out. */
 export const hidesFile = (deny: Index, path: string): boolean =>
   deny.reads.some((group) => group.any.has(path) && group.entries.some((entry) => entry.paths?.has(path) === true))

@@ -37,8 +37,10 @@ export interface Verdict {
 }
 
 export interface PathFence {
-  /** The roots with links followed, as they were when the fence was made. */
+  /** The roots with links followed, as they were when they became one. It grows in its place with `add`. */
   readonly realRoots: ReadonlyArray<string>
+  /** One more root, absolute. */
+  readonly add: (root: string) => Effect.Effect<void>
   /** Absolute and normalised; `~` is the user's home. */
   readonly resolve: (path: string) => string
   readonly real: (path: string) => Effect.Effect<string>
@@ -187,6 +189,11 @@ export const make = Effect.fnUntraced(function* (grounds: Grounds) {
 
   const fence: PathFence = {
     realRoots,
+    add: Effect.fnUntraced(function* (root) {
+      const place = yield* followed(root)
+      realRoots.push(place)
+      allRoots.push(...new Set([root, place]))
+    }),
     resolve,
     real: (given) => followed(resolve(given)),
     contains: (given) => Effect.flatMap(followed(resolve(given)), holds),

@@ -1,6 +1,7 @@
 /**
  * Judges the analysis by what bash really does. Every generated line that counts as read-only is run in a scratch directory whose PATH
  * holds the real readers and a logging stub for every other program of this machine; a stub that ran or a file that changed is a failure.
+ * So is a secret that was printed although a rule forbids to read it and nothing said that the line would.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { execFileSync, spawn } from "node:child_process"
@@ -9,7 +10,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { analyse } from "../../src/policy/Bash.ts"
-import { files, generator } from "./shellLines.ts"
+import * as Decide from "../../src/policy/Decide.ts"
+import * as Rules from "../../src/policy/Rules.ts"
+import { files, generator, secret } from "./shellLines.ts"
 
 /** Written down here once more, on purpose: the oracle must not take the word of the table it judges. */
 const readers = new Set(
@@ -108,7 +111,9 @@ n=0
 while IFS= builtin read -r -d '' __line; do
   builtin printf 'LINE %s\\n' "$n" >> "$ORACLE_LOG"
   n=$((n + 1))
-  ( unset n IFS; cd "$ORACLE_CWD"; ulimit -t 2; eval "$__line" ) </dev/null >/dev/null 2>&1
+  ( unset n IFS; cd "$ORACLE_CWD"; ulimit -t 2; eval "$__line" ) </dev/null >"$ORACLE_OUT.$n" 2>&1
+  IFS= builtin read -r -d '' __out < "$ORACLE_OUT.$n"
+  [[ $__out == *"$ORACLE_SECRET"* ]] && builtin printf 'LEAK\\n' >> "$ORACLE_LOG"
 done < "$ORACLE_LINES"
 builtin printf 'LINE done\\n' >> "$ORACLE_LOG"
 `
@@ -116,7 +121,11 @@ builtin printf 'LINE done\\n' >> "$ORACLE_LOG"
 const runBatch = (
   scratch: Scratch,
   lines: ReadonlyArray<string>,
-): Promise<{ readonly stubs: ReadonlyArray<string>; readonly late: boolean }> => {
+): Promise<{
+  readonly stubs: ReadonlyArray<string>
+  readonly leaks: ReadonlyArray<string>
+  readonly late: boolean
+}> => {
   fs.writeFileSync(scratch.log, "")
   const source = path.join(scratch.root, "lines")
   fs.writeFileSync(source, lines.map((line) => `${line}\0`).join(""))
@@ -132,18 +141,22 @@ const runBatch = (
         ORACLE_LOG: scratch.log,
         ORACLE_CWD: scratch.cwd,
         ORACLE_LINES: source,
+        ORACLE_OUT: path.join(scratch.root, "out"),
+        ORACLE_SECRET: secret,
       },
     })
     child.on("exit", () => {
       let at = -1
       let late = true
       const stubs: Array<string> = []
+      const leaks: Array<string> = []
       for (const entry of fs.readFileSync(scratch.log, "utf8").split("\n")) {
         if (entry === "LINE done") late = false
         else if (entry.startsWith("LINE ")) at = Number(entry.slice(5))
+        else if (entry === "LEAK") leaks.push(lines[at] ?? "?")
         else if (entry.startsWith("STUB ")) stubs.push(`${lines[at] ?? "?"}\n      started ${entry.slice(5)}`)
       }
-      resolve({ stubs, late })
+      resolve({ stubs, leaks, late })
     })
   })
 }
@@ -163,12 +176,22 @@ describe("the oracle", () => {
     const { line } = generator(seeds.lines)
     const place = makeScratch()
     const chosen = new Set<string>()
+    /** Those that a rule about the secret would stop. */
+    const stopped = new Set<string>()
+    const rules = Rules.compile(
+      [{ behavior: "deny", text: "Read(.env)", root: place.cwd, source: { kind: "project", file: "rules.json" } }],
+      { cwd: place.cwd, home: place.home, managedOnly: false },
+    )
     let made = 0
     while (chosen.size < wanted + 2000 && made < 600_000) {
       made++
       const text = line()
       const found = analyse(text, { cwd: place.cwd, home: place.home })
-      if (found._tag === "Understood" && found.readOnly) chosen.add(text)
+      if (found._tag === "Opaque" || !found.readOnly) continue
+      chosen.add(text)
+      const call = { tool: "Bash", input: { command: text }, readOnly: true, touches: found.touches, bash: found }
+      const { decision } = Decide.decide(call, rules, { cwd: place.cwd, home: place.home, mode: "default" })
+      if (decision === "deny") stopped.add(text)
     }
     assert.isAtLeast(chosen.size, wanted)
     const lines = [...chosen]
@@ -181,8 +204,9 @@ describe("the oracle", () => {
       const scratch = makeScratch()
       let before = fill(scratch)
       for (let batch = batches.shift(); batch !== undefined && failures.length < 40; batch = batches.shift()) {
-        const { late, stubs } = await runBatch(scratch, batch)
+        const { late, leaks, stubs } = await runBatch(scratch, batch)
         failures.push(...stubs)
+        failures.push(...leaks.filter((line) => !stopped.has(line)).map((line) => `${line}\n      showed the secret`))
         if (late) hung++
         if (fingerprint(scratch) === before) continue
         failures.push(await culprit(scratch, batch))

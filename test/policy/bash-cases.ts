@@ -1,28 +1,8 @@
 /**
- * Owns shell lines and what the analysis must find in them, as data: rules and modes are tested on the same lines. The place is always
- * `/w` with the home `/h`.
+ * Owns shell lines and what the analysis must find in them, as data: rules and modes are tested on the same lines.
  */
-
-export interface BashCase {
-  readonly line: string
-  readonly readOnly: boolean
-  readonly opaque?: true
-  /** Paths that must be among the reads; a pattern is written as it is found. */
-  readonly reads?: ReadonlyArray<string>
-  readonly writes?: ReadonlyArray<string>
-  readonly hosts?: ReadonlyArray<string>
-  /** Something in it may be anything. */
-  readonly unknown?: true
-  /** The texts of its simple commands, in order. */
-  readonly commands?: ReadonlyArray<string>
-  /** What deny and ask rules must be able to match. */
-  readonly variants?: ReadonlyArray<string>
-}
-
-type More = Omit<BashCase, "line" | "readOnly" | "opaque">
-const only = (line: string, more: More = {}): BashCase => ({ line, readOnly: true, ...more })
-const not = (line: string, more: More = {}): BashCase => ({ line, readOnly: false, ...more })
-const opaque = (line: string, more: More = {}): BashCase => ({ line, readOnly: false, opaque: true, ...more })
+import { attackCases } from "./attack-cases.ts"
+import { type BashCase, not, only, opaque } from "./BashCase.ts"
 
 const reading: ReadonlyArray<BashCase> = [
   only("ls", { reads: ["/w"], commands: ["ls"] }),
@@ -52,7 +32,8 @@ const reading: ReadonlyArray<BashCase> = [
   only('cat .e""nv', { reads: ["/w/.env"] }),
   only("cat '.env'", { reads: ["/w/.env"] }),
   only("cat .en\\v", { reads: ["/w/.env"] }),
-  only("cat .e\\\nnv", { reads: ["/w/.env"] }),
+  not("cat .e\\\nnv", { reads: ["/w/.env"] }),
+  only("cat \\\n  .env \\\n  x", { reads: ["/w/.env", "/w/x"] }),
   only('c""at .env', { reads: ["/w/.env"], commands: ["cat .env"] }),
   only("cat '*'", { reads: ["/w/*"] }),
   only("head -n 5 x", { reads: ["/w/x"] }),
@@ -427,7 +408,7 @@ const hiding: ReadonlyArray<BashCase> = [
   not("ls\nrm x", { commands: ["ls", "rm x"] }),
   not("ls # comment\nrm x", { commands: ["ls", "rm x"] }),
   not("ls # \\\nrm x", { commands: ["ls", "rm x"] }),
-  not("r\\\nm x", { commands: ["rm x"] }),
+  not("r\\\nm x", { commands: ["rm x", ""] }),
   not("(rm x)", { commands: ["rm x"] }),
   not("{ rm x; }", { commands: ["rm x"] }),
   not("! rm x", { commands: ["rm x"] }),
@@ -573,4 +554,12 @@ const odd: ReadonlyArray<BashCase> = [
   only(nested(5)),
 ]
 
-export const bashCases: ReadonlyArray<BashCase> = [...reading, ...shapes, ...writing, ...running, ...hiding, ...odd]
+export const bashCases: ReadonlyArray<BashCase> = [
+  ...reading,
+  ...shapes,
+  ...writing,
+  ...running,
+  ...hiding,
+  ...odd,
+  ...attackCases,
+]

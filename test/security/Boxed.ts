@@ -2,7 +2,9 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
+import type * as Path from "effect/Path"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -27,7 +29,7 @@ export const write = (at: string, text = "secret\n") => {
 
 export const boxed = <E>(
   sandbox: JsonObject,
-  test: (place: Place) => Effect.Effect<void, E, Sandbox | Process>,
+  test: (place: Place) => Effect.Effect<void, E, Sandbox | Process | Host | FileSystem.FileSystem | Path.Path>,
   env: Readonly<Record<string, string>> = {},
 ) =>
   Effect.acquireUseRelease(

@@ -41,7 +41,7 @@ const cd: Builtin = (args, state, context) => {
 }
 
 const declare: Builtin = (args, state, context) => {
-  const { operands, strange } = read(args, spec("-rgx"))
+  const { operands, options, strange } = read(args, spec("-rgx"))
   let why = strange === undefined ? "" : `${strange} changes what assignments mean`
   for (const operand of operands) {
     const equals = operand.text.indexOf("=")
@@ -56,9 +56,12 @@ const declare: Builtin = (args, state, context) => {
     context.locals?.add(name)
     if (!Names.isExportable(name) && !Names.isAssignable(name))
       why ||= `it sets ${name}, which changes how programs run`
+    else if (options.has("-x") && !Names.isExportable(name)) why ||= exports(name)
   }
   return operands.length === 0 ? "it prints the variables, which may hold secrets" : why
 }
+
+const exports = (name: string): string => `it exports ${name} to the programs behind it`
 
 const exported: Builtin = (args, state, context) => {
   const locals = context.locals
@@ -68,7 +71,7 @@ const exported: Builtin = (args, state, context) => {
   const name = args
     .map(({ text }) => text.split("=", 1)[0] ?? "")
     .find((text) => !text.startsWith("-") && !Names.isExportable(text))
-  return why !== "" || name === undefined ? why : `it exports ${name} to the programs behind it`
+  return why !== "" || name === undefined ? why : exports(name)
 }
 
 const taking =
@@ -147,11 +150,10 @@ const set: Builtin = (args, state) => {
       forgetPositional(state)
       return ""
     }
-    if (/^[-+][euxvhBo]*o$/.test(field.text)) {
+    if (/^[-+][euxvho]*o$/.test(field.text)) {
       const option = args[++at]?.text ?? ""
-      if (!/^(?:pipefail|errexit|nounset|xtrace|braceexpand|hashall)$/.test(option))
-        return `set -o ${option} changes the shell`
-    } else if (!/^[-+][euxvhB]+$/.test(field.text)) return `set ${field.text} changes the shell`
+      if (!/^(?:pipefail|errexit|nounset|xtrace|hashall)$/.test(option)) return `set -o ${option} changes the shell`
+    } else if (!/^[-+][euxvh]+$/.test(field.text)) return `set ${field.text} changes the shell`
   }
   return args.length === 0 ? "it prints the variables, which may hold secrets" : ""
 }

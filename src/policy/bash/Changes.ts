@@ -1,5 +1,5 @@
 /** Owns what a part of a line may change, found without following it: for loops, which are looked at once for all their rounds. */
-import { type Assignment, forEachChild, type SyntaxNode } from "unbash"
+import { type Assignment, type Command, forEachChild, type SyntaxNode } from "unbash"
 import { type Context, mostNodes, step } from "./Context.ts"
 
 export const changesOf = (
@@ -20,17 +20,20 @@ export const changesOf = (
     else if (each.type === "For" || each.type === "Select") names.add(each.name.value)
     else if (each.type === "ParameterExpansion" && each.operation?.type === "Default") names.add(each.parameter)
     else if (each.type === "ArithmeticWord") counted.add(each.value)
+    else if (each.type === "Redirect" && each.descriptor?.type === "FileDescriptorVariable")
+      names.add(each.descriptor.name)
     else if (each.type === "Command") {
       const name = each.name?.value ?? ""
-      if (/^(?:cd|pushd|popd|builtin|command)$/.test(name)) moves = true
-      if (
-        /^(?:read|mapfile|readarray|printf|declare|local|typeset|export|readonly|let|getopts|unset|shift|set)$/.test(
-          name,
+      if (/^(?:cd|pushd|popd)$/.test(name)) moves = true
+      if (assigners.has(name)) {
+        for (const arg of each.args) for (const one of namesIn(arg)) names.add(one)
+        // Without a name they have one.
+        names.add("REPLY").add("MAPFILE")
+        all ||= each.args.some(
+          (arg) => arg.type === "Word" && arg.parts?.some(({ type }) => !isFixed.test(type)) === true,
         )
-      ) {
-        for (const arg of each.args) names.add(arg.type === "Word" ? arg.value : arg.name)
       }
-      if (each.name?.parts !== undefined || /^(?:eval|source|\.)$/.test(name) || context.functions.has(name)) {
+      if (each.name?.parts !== undefined || runsAnother.test(name) || context.functions.has(name)) {
         all = true
         moves = true
       }
@@ -41,6 +44,19 @@ export const changesOf = (
   }
   visit(node)
   return { names: all ? "all" : names, counted, moves }
+}
+
+const assigners = new Set(
+  "read mapfile readarray printf declare local typeset export readonly let getopts unset shift set".split(" "),
+)
+const runsAnother = /^(?:eval|source|\.|builtin|command)$/
+const isFixed = /^(?:Literal|SingleQuoted|DoubleQuoted|AnsiCQuoted)$/
+
+/** `i`, `i=1`, and the value that hangs on an option: in `-rai` any letter may be the last. */
+const namesIn = (arg: Command["args"][number]): ReadonlyArray<string> => {
+  if (arg.type !== "Word") return [arg.name]
+  const [name = ""] = arg.value.split(/[=+[]/, 1)
+  return name.startsWith("-") ? Array.from(name, (_letter, at) => name.slice(at)) : [name]
 }
 
 /** `i=0` and `i=$((i + 1))` leave a number. */

@@ -1,5 +1,6 @@
 /** Owns what one analysis gathers on its way, and the bounds it keeps. */
 import type { Function as FunctionNode, ParsedScript } from "unbash"
+import type { Moved } from "./Links.ts"
 import type { SimpleCommand } from "./SimpleCommand.ts"
 import type { Touch } from "../Effects.ts"
 import type { State } from "./State.ts"
@@ -10,8 +11,12 @@ export interface Context {
   readonly source: string
   readonly commands: Array<SimpleCommand>
   readonly touches: Array<Touch>
-  /** Why the line is not read-only, besides what its commands say; they take theirs away. */
+  /** What the line itself puts under another name. */
+  readonly moved: Array<Moved>
+  /** Why the line is not read-only, whatever its commands are: a rule that allows a command does not allow these. */
   readonly problems: Array<string>
+  /** Secrets that may be shown; a command takes away what its own words show. */
+  readonly shown: Array<string>
   /** Why the line cannot be judged at all. */
   readonly gaps: Array<string>
   /** Every definition of a function in the line: which of them a call means is not followed. */
@@ -52,6 +57,12 @@ export const deeper = (context: Context, inside: () => void): void => {
   context.bounds.depth--
 }
 
+const most = 100
+
 export const problem = (context: Context, why: string): void => {
-  if (context.problems.length < 100) context.problems.push(why)
+  if (context.problems.length < most) context.problems.push(why)
+}
+
+export const shows = (context: Context, why: string): void => {
+  if (context.shown.length < most) context.shown.push(why)
 }

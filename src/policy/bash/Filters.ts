@@ -12,4 +12,5 @@ export const isHarmlessAwk = (program: string): boolean =>
   )
 
 /** jq has no way to write or to start anything; it can read the environment and modules. */
-export const isHarmlessJq = (filter: string): boolean => !/env|ENV|import|include|__|input_filename|halt/.test(filter)
+export const isHarmlessJq = (filter: string): boolean =>
+  !/env|ENV|import|include|modulemeta|__|input_filename|halt/.test(filter)

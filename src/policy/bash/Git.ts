@@ -15,7 +15,9 @@ import { type Field, literal } from "./State.ts"
 export interface GitCall {
   readonly why: string | undefined
   readonly possible: ReadonlyArray<Field>
-  /** It reads contents of everything below. */
+  /** It shows contents of tracked files: those at or below these paths, or all of them. */
+  readonly shows: ReadonlyArray<Field> | "all" | undefined
+  /** It reads everything below, tracked or not. */
   readonly deep: boolean
   /** Without the options before the sub-command, as rules should see it. */
   readonly plain: ReadonlyArray<Field>
@@ -33,17 +35,26 @@ const history =
 
 /** `lists`: operands are names only together with an option that lists. */
 const commands: Readonly<
-  Record<string, { readonly spec: Spec; readonly check?: (parsed: Parsed) => boolean; readonly deep?: true }>
+  Record<
+    string,
+    {
+      readonly spec: Spec
+      readonly check?: (parsed: Parsed) => boolean
+      readonly shows?: (parsed: Parsed) => boolean
+      readonly deep?: (parsed: Parsed) => boolean
+    }
+  >
 > = {
   status: {
     spec: spec(
       "-sbvzu --short --branch --verbose --porcelain=? --long --untracked-files=? --ignored=? --show-stash --ahead-behind --no-ahead-behind --no-renames",
     ),
+    shows: has("-v", "--verbose"),
   },
-  log: { spec: spec(history), check: (parsed) => !signs(parsed) },
-  show: { spec: spec(history), check: (parsed) => !signs(parsed) },
-  diff: { spec: spec(history) },
-  "rev-list": { spec: spec(`${history} --count --objects --not`), check: (parsed) => !signs(parsed) },
+  log: { spec: spec(history), shows: patches },
+  show: { spec: spec(history), shows: always },
+  diff: { spec: spec(history), shows: (parsed) => patches(parsed) || !summarises(parsed) },
+  "rev-list": { spec: spec(`${history} --count --objects --not`) },
   shortlog: { spec: spec("-nsec --numbered --summary --email --all --since= --until= --no-merges") },
   branch: {
     spec: spec(
@@ -55,9 +66,7 @@ const commands: Readonly<
     spec: spec(
       "-li -n=? --list --sort= --format= --contains= --no-contains= --merged=? --no-merged=? --points-at= --color=? --column=?",
     ),
-    check: (parsed) =>
-      lists("-l", "--list", "--merged", "--no-merged", "--contains", "--no-contains", "--points-at", "-n")(parsed) &&
-      !signs(parsed),
+    check: lists("-l", "--list", "--merged", "--no-merged", "--contains", "--no-contains", "--points-at", "-n"),
   },
   remote: {
     spec: spec("-v --verbose"),
@@ -78,6 +87,7 @@ const commands: Readonly<
     spec: spec(
       "-bcflnpstwe -L: -M=? -C=? --since= --root --show-stats --porcelain --line-porcelain --show-name --show-number --show-email --date= --first-parent",
     ),
+    shows: always,
   },
   describe: {
     spec: spec(
@@ -93,12 +103,11 @@ const commands: Readonly<
       operands.length === 1 &&
       /^(?:user|core|init|branch|pull|push|remote)\./.test(operands[0]?.text ?? ""),
   },
-  "cat-file": { spec: spec("-tspe"), check: ({ operands }) => operands.length <= 2 },
+  "cat-file": { spec: spec("-tspe"), check: ({ operands }) => operands.length <= 2, shows: always },
   "merge-base": { spec: spec("-a --all --is-ancestor --fork-point --octopus --independent") },
   "show-ref": { spec: spec("-dhqs --heads --tags --head --dereference --hash=? --verify --quiet --abbrev=?") },
   "for-each-ref": {
     spec: spec("--count= --sort= --format= --points-at= --merged=? --no-merged=? --contains= --ignore-case"),
-    check: (parsed) => !signs(parsed),
   },
   "name-rev": { spec: spec("--tags --name-only --always --all") },
   "count-objects": { spec: spec("-vH --verbose --human-readable") },
@@ -106,7 +115,8 @@ const commands: Readonly<
     spec: spec(
       "-# -EFGPivwcLlqnHhIrzo -e: -A: -B: -C: --cached --untracked --count --name-only --files-with-matches --line-number --ignore-case --word-regexp --extended-regexp --fixed-strings --perl-regexp --heading --break --color=? --max-depth= -m:",
     ),
-    deep: true,
+    shows: always,
+    deep: has("--untracked"),
   },
   stash: {
     spec: spec("--oneline --stat"),
@@ -127,22 +137,49 @@ function lists(...options: ReadonlyArray<string>): (parsed: Parsed) => boolean {
   return (parsed) => parsed.operands.length === 0 || options.some((option) => parsed.options.has(option))
 }
 
-/** Formats with `%G` or a signature check start gpg, or whatever the configuration calls gpg. */
+function has(...options: ReadonlyArray<string>): (parsed: Parsed) => boolean {
+  return (parsed) => options.some((option) => parsed.options.has(option))
+}
+
+function always(): boolean {
+  return true
+}
+
+function patches(parsed: Parsed): boolean {
+  return has("-p", "-u", "-U", "-L", "--patch", "--unified", "--word-diff", "--binary", "--check")(parsed)
+}
+
+/** Instead of what has changed, only where and how much. */
+const summarises = has(
+  ..."-s --stat --shortstat --numstat --summary --name-only --name-status --no-patch --raw --dirstat --quiet".split(
+    " ",
+  ),
+)
+
+/** Formats with `%G` and a look at signatures start gpg, or whatever the configuration calls gpg. */
 const signs = ({ values }: Parsed): boolean =>
-  values.some(({ field }) => /%\(?[A-Za-z]*(?:G|signature)/.test(field.text))
+  values.some(({ field, option }) => /^--(?:format|pretty|sort)$/.test(option) && /signature|%[-+ ]?G/.test(field.text))
 
 const before = spec(
   "-pP -C: -c: --no-pager --paginate --no-optional-locks --git-dir= --work-tree= --namespace= --bare --no-replace-objects --literal-pathspecs --version --exec-path=? --config-env=",
   true,
 )
 
-/** A word, the path in `revision:path`, the value of an option. */
+/** A word, the value of an option, and what stands behind each colon: `revision:path`, `:0:path`, `-L1,5:path`. */
 const pathsIn = (field: Field): ReadonlyArray<Field> => {
   if (field.kind !== "literal") return [field]
   const { text } = field
-  const inside = text.startsWith("-") ? /^-[^=]*=(.+)$/.exec(text)?.[1] : /^[^:]+:(.+)$/.exec(text)?.[1]
-  const own = text.startsWith("-") ? [] : [field]
-  return inside === undefined ? own : own.concat({ kind: "literal", text: inside })
+  const own = text.startsWith("-") ? (/^-[^=]*=(.+)$/.exec(text)?.[1] ?? "") : text
+  const behind = Array.from(text.matchAll(/:/g), ({ index }) => text.slice(index + 1))
+  return [own, ...behind].filter((one) => one !== "").map(literal)
+}
+
+/** Behind `--` stand paths; those that git does not take for patterns limit what is shown. */
+const limitsOf = (given: ReadonlyArray<Field>): ReadonlyArray<Field> | "all" => {
+  const dashes = given.findIndex(({ kind, text }) => kind === "literal" && text === "--")
+  const paths = dashes === -1 ? [] : given.slice(dashes + 1)
+  const isPlain = ({ kind, text }: Field) => kind === "literal" && !/^:|[*?[\\]/.test(text)
+  return paths.length > 0 && paths.every(isPlain) ? paths : "all"
 }
 
 export const readGit = (args: ReadonlyArray<Field>): GitCall => {
@@ -153,24 +190,31 @@ export const readGit = (args: ReadonlyArray<Field>): GitCall => {
   const shape = { possible, plain: [literal("git"), ...rest] }
   if (rest.length === 0) {
     const isVersion = args.length === 1 && args[0]?.text === "--version"
-    return { ...shape, why: isVersion ? undefined : "git without a command", deep: false, free: isVersion }
+    const why = isVersion ? undefined : "git without a command"
+    return { ...shape, why, shows: undefined, deep: false, free: isVersion }
   }
   const found = sub?.kind === "literal" && Object.hasOwn(commands, sub.text) ? commands[sub.text] : undefined
   const allowed = [...outer.options].every((option) => /^(?:-P|--no-pager|--no-optional-locks)$/.test(option))
+  const parsed = read(given, found?.spec ?? before)
+  const shows = found?.shows?.(parsed) === true ? limitsOf(given) : undefined
+  const deep = found?.deep?.(parsed) === true
   if (found === undefined || !allowed || outer.strange !== undefined || outer.disguised !== undefined) {
-    const what = allowed
+    const why = allowed
       ? `git ${sub?.text ?? ""} is not known to only read`
       : "options before git's command change what it runs"
-    return { ...shape, why: what, deep: false, free: false }
+    return { ...shape, why, shows, deep, free: false }
   }
-  const parsed = read(given, found.spec)
   const open = [...parsed.operands, ...parsed.values.map(({ field }) => field)].some(
     (field) => field.kind === "unknown",
   )
   const isFine =
-    parsed.strange === undefined && !open && parsed.disguised === undefined && (found.check?.(parsed) ?? true)
+    parsed.strange === undefined &&
+    !open &&
+    parsed.disguised === undefined &&
+    !signs(parsed) &&
+    (found.check?.(parsed) ?? true)
   const why = isFine
     ? undefined
     : `git ${sub?.text ?? ""} with ${parsed.strange ?? "these arguments"} is not known to only read`
-  return { ...shape, why, deep: found.deep === true, free: sub?.text === "version" }
+  return { ...shape, why, shows, deep, free: sub?.text === "version" }
 }

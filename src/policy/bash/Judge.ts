@@ -3,22 +3,13 @@ import { builtin } from "./Builtins.ts"
 import { type Context, deeper } from "./Context.ts"
 import { readFind } from "./Find.ts"
 import { readGit } from "./Git.ts"
+import * as Links from "./Links.ts"
 import { touching } from "./Others.ts"
 import { reach } from "./Reach.ts"
 import * as Readers from "./Readers.ts"
-import { type Field, forget, type State } from "./State.ts"
+import type { Verdict } from "./SimpleCommand.ts"
+import { type Field, forget, literal, type State } from "./State.ts"
 import { isFlaglessXargs, shellCall, unwrap } from "./Unwrap.ts"
-
-export interface Verdict {
-  /** Why it is not read-only; `""` if it is. */
-  readonly why: string
-  /** Every command that deny and ask rules must see. */
-  readonly seen: ReadonlyArray<string>
-  /** The commands inside of transparent wrappers. */
-  readonly inside: ReadonlyArray<string>
-  readonly prefixAllowable: boolean
-  readonly needsCleanGit: boolean
-}
 
 /** What the walk through the line offers. */
 export interface Walk {
@@ -259,7 +250,9 @@ const git = (
     const found = reach(field, { reads: true, possible: true }, state, context)
     doubt ??= found
   }
-  if (call.deep) reach({ kind: "literal", text: "." }, { reads: true, deep: true }, state, context)
+  if (call.deep) reach(literal("."), { reads: true, deep: true }, state, context)
+  if (call.shows === "all") context.touches.push({ _tag: "Reads", path: "/**", pattern: true, tracked: true })
+  else for (const field of call.shows ?? []) reach(field, { reads: true, deep: "tracked" }, state, context)
   if (!isSystem) doubt ??= "it is not a program of the system"
   const isHere = state.cwds?.length === 1 && state.cwds[0] === context.place.cwd && state.otherwise === "same"
   const needsCleanGit = doubt === undefined && !call.free
@@ -274,9 +267,12 @@ const git = (
 
 const touchOthers = (base: string, args: ReadonlyArray<Field>, state: State, context: Context): string => {
   const other = touching(base, args)
-  for (const field of other.reads) reach(field, { reads: true }, state, context)
+  for (const field of other.reads) reach(field, { reads: true, deep: other.deep === true }, state, context)
   for (const field of other.possible) reach(field, { reads: true, possible: true }, state, context)
   for (const { field, how } of other.writes) reach(field, { how }, state, context)
   for (const host of other.hosts) context.touches.push({ _tag: "Connects", host })
+  for (const link of other.links ?? []) Links.note(link, state, context)
+  if (other.strange !== undefined)
+    context.touches.push({ _tag: "Unknown", why: `what ${other.strange} of ${base} does is not known` })
   return other.why
 }

@@ -26,6 +26,9 @@ const harmless = new Set(
 /** What may be set for a command without making it another command. */
 export const isHarmlessEnv = (name: string): boolean => harmless.has(name) || /^LC_[A-Z]+$/.test(name)
 
+/** Languages, zones and terminals are looked up as files: one that says where is not harmless. */
+export const isHarmlessValue = (value: string): boolean => !/^:?[/~]|\.\./.test(value)
+
 /** Stripped before an allow rule is matched: flags of build tools that choose neither programs nor files to run. */
 const plain = new Set(
   "DEBUG VERBOSE RUST_LOG GOOS GOARCH CGO_ENABLED PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE TEST_ENV APP_ENV".split(" "),
@@ -37,14 +40,14 @@ export const isSafeForAllow = (name: string): boolean => isHarmlessEnv(name) || 
  * By convention those are upper case; other upper-case names are a line's own.
  */
 const steering =
-  /^(?:PATH|IFS|ENV|HOME|PWD|OLDPWD|SHELL|SHELLOPTS|PS\d|MAGIC|TMP|TEMP|TMPDIR|UID|EUID|PPID|DISPLAY|USER|LOGNAME|TMOUT|TIMEFORMAT|DIRSTACK|GROUPS|OPT[A-Z]+|RANDOM|SECONDS|LINENO|REPLY|TERMINFO|TERMCAP|TZDIR|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|NIX_.*|BASH.*|LD_.*|DYLD_.*|GIT_.*|SSH_.*|GPG_.*|GNUPG.*|LESS.*|MAN.*|MOST.*|NODE_.*|NPM_.*|BUN_.*|DENO_.*|PYTHON.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|JAVA.*|JDK_.*|_JAVA.*|GO[A-Z].*|RUST.*|CARGO.*|GCC_.*|CC|CXX|MAKE.*|MALLOC.*|GLIBC.*|GCONV.*|LOC.*|NLS.*|LC_.*|LANG.*|POSIX.*|HIST.*|COMP_.*|COPROC.*|MAIL.*|PROMPT.*|FUNC.*|EXEC.*|GLOB.*|F?IGNORE.*|CD.*|XDG_.*|DBUS_.*|DOCKER.*|KUBE.*|AWS_.*|RIPGREP.*|GREP_.*|TREE_.*|JQ_.*|QUOTING.*|BLOCK.*|TIME_STYLE|DF_.*|DU_.*|LS_.*|SUDO_.*|.*PAGER|.*EDITOR|VISUAL|BROWSER|.*PROXY|.*OPTIONS|.*OPTS|.*_FLAGS|.*PATH|.*_HOME|.*RC)$/
+  /^(?:PATH|IFS|ENV|HOME|PWD|OLDPWD|SHELL|SHELLOPTS|PS\d|MAGIC|TMP|TEMP|TMPDIR|UID|EUID|PPID|DISPLAY|USER|LOGNAME|TMOUT|TIMEFORMAT|DIRSTACK|GROUPS|OPT[A-Z]+|RANDOM|SECONDS|LINENO|REPLY|TERMINFO|TERMCAP|TEXTDOMAIN.*|TZDIR|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|NIX_.*|BASH.*|LD_.*|DYLD_.*|GIT_.*|SSH_.*|GPG_.*|GNUPG.*|LESS.*|MAN.*|MOST.*|NODE_.*|NPM_.*|BUN_.*|DENO_.*|PYTHON.*|PERL.*|RUBY.*|GEM_.*|BUNDLE_.*|JAVA.*|JDK_.*|_JAVA.*|GO[A-Z].*|RUST.*|CARGO.*|GCC_.*|CC|CXX|MAKE.*|MALLOC.*|GLIBC.*|GCONV.*|LOC.*|NLS.*|LC_.*|LANG.*|POSIX.*|HIST.*|COMP_.*|COPROC.*|MAIL.*|PROMPT.*|FUNC.*|EXEC.*|GLOB.*|F?IGNORE.*|CD.*|XDG_.*|DBUS_.*|DOCKER.*|KUBE.*|AWS_.*|RIPGREP.*|GREP_.*|TREE_.*|JQ_.*|QUOTING.*|BLOCK.*|TIME_STYLE|DF_.*|DU_.*|LS_.*|SUDO_.*|.*PAGER|.*EDITOR|VISUAL|BROWSER|.*PROXY|.*OPTIONS|.*OPTS|.*_FLAGS|.*PATH|.*_HOME|.*RC)$/
 
 /** Whether a line may assign it and stay read-only. */
 export const isAssignable = (name: string): boolean => {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return false
   // Those are ours, around the line.
   if (name.startsWith("__")) return false
-  if (/[a-z]/.test(name)) return !/^(?:histchars|auto_resume|.*_proxy)$/.test(name)
+  if (/[a-z]/.test(name)) return !/^(?:histchars|auto_resume|.*_proxy|npm_.*)$/.test(name)
   return name !== "_" && !steering.test(name)
 }
 

@@ -2,6 +2,7 @@
  * Owns what programs touch that are not known to be harmless: targets are writes, sources are reads, and every other word they are
  * given is a possible read, so that a rule about a file holds whoever opens it.
  */
+import type { Link } from "./Links.ts"
 import { read, type Parsed, type Spec, spec } from "./Options.ts"
 import { type Field, literal } from "./State.ts"
 
@@ -12,13 +13,28 @@ export interface Touching {
   readonly possible: ReadonlyArray<Field>
   readonly writes: ReadonlyArray<{ readonly field: Field; readonly how: How }>
   readonly hosts: ReadonlyArray<string>
+  /** Everything below what is read, too. */
+  readonly deep?: boolean
+  readonly links?: ReadonlyArray<Link>
+  /** An option that may mean any file. */
+  readonly strange?: string | undefined
   /** It names no file, whatever its words look like. */
   readonly why: string
 }
 
 const none = spec("")
-const copy = spec("-abdfiHlLnpPrRsTuvxzhcCD -t> -S: -g: -o: -m: --target-directory>")
-const transfer = spec("-abdfiHlLnpPrRsTuvxz -t> -S: --target-directory>")
+const copy = spec("-bcCdDpTvZ -t> -S: -g: -o: -m: --target-directory> --mode= --owner= --group= --directory --verbose")
+// Not `-l` and `-s`: what is written to a second name of a file is written to the file.
+const transfer = spec(
+  "-abdfiHLnpPrRTuvxZ -t> -S: --target-directory> --archive --backup=? --dereference --force --interactive=? --no-clobber " +
+    "--no-dereference --no-target-directory --one-file-system --preserve=? --recursive --reflink=? --remove-destination --suffix= --update=? --verbose",
+)
+const link = spec(
+  "-bdfFiLnPrsTv -t> -S: --target-directory> --force --no-dereference --no-target-directory --relative --symbolic --verbose",
+)
+const removal = spec(
+  "-fiIrRdv --force --recursive --dir --verbose --interactive=? --one-file-system --preserve-root=? --no-preserve-root",
+)
 
 const to = (fields: ReadonlyArray<Field>, how: How) => fields.map((field) => ({ field, how }))
 const simple = (writes: Touching["writes"], reads: ReadonlyArray<Field> = []): Touching => ({
@@ -29,8 +45,11 @@ const simple = (writes: Touching["writes"], reads: ReadonlyArray<Field> = []): T
   why: "it writes",
 })
 
+const takes = (parsed: Parsed, ...options: ReadonlyArray<string>): boolean =>
+  options.some((option) => parsed.options.has(option))
+
 /** The last operand is the target, unless an option named it. */
-const moved = (parsed: Parsed, isMove: boolean): Touching => {
+const moved = (parsed: Parsed, how: "copies" | "moves" | "links"): Touching => {
   const named = parsed.values.filter(({ kind }) => kind === "writes").map(({ field }) => field)
   const sources = named.length > 0 ? parsed.operands : parsed.operands.slice(0, -1)
   const targets = named.length > 0 ? named : parsed.operands.slice(-1)
@@ -39,10 +58,20 @@ const moved = (parsed: Parsed, isMove: boolean): Touching => {
       target.kind === "literal" && source.kind === "literal" ? [below(target.text, source.text)] : [],
     ),
   )
-  return simple(
-    [...to(targets, "create"), ...to(inside, "create"), ...(isMove ? to(sources, "delete") : [])],
-    [...sources, ...parsed.strangeValues],
-  )
+  const deep = how === "copies" && takes(parsed, "-r", "-R", "-a", "--recursive", "--archive")
+  const isSame = how !== "copies" || deep || takes(parsed, "-d", "-P", "--no-dereference")
+  const beside = how === "links" && takes(parsed, "-s", "--symbolic") && !takes(parsed, "-r", "--relative")
+  return {
+    ...simple(
+      [...to(targets, "create"), ...to(inside, "create"), ...(how === "moves" ? to(sources, "delete") : [])],
+      [...sources, ...parsed.strangeValues],
+    ),
+    deep,
+    strange: parsed.strange,
+    links: isSame
+      ? sources.flatMap((from) => [...targets, ...inside].map((name): Link => ({ from, to: name, beside })))
+      : [],
+  }
 }
 /** A copy into a directory has the name of its source there. */
 const below = (directory: string, source: string): Field =>
@@ -50,29 +79,37 @@ const below = (directory: string, source: string): Field =>
 
 const all =
   (how: How, options: Spec = none, skip = 0): Known =>
-  (args) =>
-    simple(to(read(args, options).operands.slice(skip), how))
+  (args) => {
+    const { operands, strange } = read(args, options)
+    return { ...simple(to(operands.slice(skip), how)), strange: options === none ? undefined : strange }
+  }
 
 type Known = (args: ReadonlyArray<Field>) => Touching
 
 const known: Readonly<Record<string, Known>> = {
-  cp: (args) => moved(read(args, transfer), false),
-  install: (args) => moved(read(args, copy), false),
-  ln: (args) => moved(read(args, transfer), false),
-  mv: (args) => moved(read(args, transfer), true),
-  rsync: (args) => moved(read(args, spec("-abcdgloprtuvzhPAXHSWx -e: -f: --exclude= --include=")), false),
-  rm: all("delete"),
-  rmdir: all("delete"),
+  cp: (args) => moved(read(args, transfer), "copies"),
+  install: (args) => moved(read(args, copy), "copies"),
+  ln: (args) => moved(read(args, link), "links"),
+  mv: (args) => moved(read(args, transfer), "moves"),
+  rsync: (args) => ({
+    ...moved(read(args, spec("-abcdgloprtuvzhPAXHSWx -e: -f: --exclude= --include=")), "copies"),
+    deep: true,
+  }),
+  rm: all("delete", removal),
+  rmdir: all("delete", spec("-pv --parents --verbose --ignore-fail-on-non-empty")),
   unlink: all("delete"),
   shred: all("delete", spec("-fuvxz -n: -s:")),
-  mkdir: all("create", spec("-pvZ -m: --parents --mode=")),
+  mkdir: all("create", spec("-pvZ -m: --parents --mode= --verbose")),
   mkfifo: all("create", spec("-m:")),
   touch: (args) => {
     const parsed = read(args, spec("-acfhm -d: -t: -r< --date= --reference< --time= --no-create"))
-    return simple(
-      to(parsed.operands, "change"),
-      parsed.values.filter(({ kind }) => kind === "reads").map(({ field }) => field),
-    )
+    return {
+      ...simple(
+        to(parsed.operands, "change"),
+        parsed.values.filter(({ kind }) => kind === "reads").map(({ field }) => field),
+      ),
+      strange: parsed.strange,
+    }
   },
   truncate: all("change", spec("-co -s: -r: --size= --no-create")),
   chmod: all("change", none, 1),
@@ -112,7 +149,7 @@ const known: Readonly<Record<string, Known>> = {
       ...simple(inPlace ? to(files, "change") : [], files),
       // `w` and `r` name files inside of the script.
       possible: [...(given ? [] : parsed.operands.slice(0, 1)), ...parsed.values.map(({ field }) => field)].flatMap(
-        named,
+        (field) => named(field).concat(namedBySed(field)),
       ),
     }
   },
@@ -131,22 +168,25 @@ const known: Readonly<Record<string, Known>> = {
       .filter(({ option }) => option === "-C" || option === "--directory")
       .map(({ field }) => field)
     const isExtract = letters.includes("x") || parsed.options.has("--extract")
-    return simple(
-      [
-        ...(isWrite ? to(archive, "create") : []),
-        ...(isExtract ? to(place.length > 0 ? place : [literal(".")], "create") : []),
-      ],
-      [
-        ...(isWrite ? [] : archive),
-        ...parsed.operands,
-        ...parsed.strangeValues,
-        ...parsed.values.filter(({ kind }) => kind === "reads").map(({ field }) => field),
-      ],
-    )
+    return {
+      ...simple(
+        [
+          ...(isWrite ? to(archive, "create") : []),
+          ...(isExtract ? to(place.length > 0 ? place : [literal(".")], "create") : []),
+        ],
+        [
+          ...(isWrite ? place : archive),
+          ...parsed.operands,
+          ...parsed.strangeValues,
+          ...parsed.values.filter(({ kind }) => kind === "reads").map(({ field }) => field),
+        ],
+      ),
+      deep: isWrite,
+    }
   },
   zip: (args) => {
     const { operands } = read(args, spec("-rqjumFdg0123456789 -x: -i:"))
-    return simple(to(operands.slice(0, 1), "create"), operands.slice(1))
+    return { ...simple(to(operands.slice(0, 1), "create"), operands.slice(1)), deep: true }
   },
   curl: (args) => {
     const parsed = read(
@@ -193,7 +233,7 @@ const known: Readonly<Record<string, Known>> = {
   ping: (args) => remote(args, "-46abdfnqrv -c: -i: -W: -w: -s:"),
 }
 const words = new Set(
-  "echo printf true false : basename dirname seq sleep tr which type kill export cd pwd date id whoami uname let exit return break continue shift wait umask ulimit".split(
+  "echo printf true false : basename dirname seq sleep tr which type kill export cd pwd id whoami uname let exit return break continue shift wait umask ulimit".split(
     " ",
   ),
 )
@@ -262,6 +302,20 @@ const named = (field: Field): ReadonlyArray<Field> => {
   }
   return out.filter((path) => path !== "" && path !== "-").map(literal)
 }
+
+/** Whatever stands behind one of its letters up to the end of the command. */
+const namedBySed = ({ text }: Field): ReadonlyArray<Field> =>
+  Array.from(
+    text.matchAll(/[rRwW]/g),
+    ({ index }) =>
+      text
+        .slice(index + 1)
+        .split(/[\n;}]/, 1)[0]
+        ?.trim() ?? "",
+  )
+    .filter((path) => path !== "")
+    .slice(0, 32)
+    .map(literal)
 
 export const touching = (program: string, args: ReadonlyArray<Field>): Touching => {
   if (words.has(program)) return { reads: [], possible: [], writes: [], hosts: [], why: "" }

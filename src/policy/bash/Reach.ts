@@ -7,7 +7,8 @@ import * as Place from "./Place.ts"
 import type { Field, State } from "./State.ts"
 
 export type Access =
-  | { readonly reads: true; readonly deep?: boolean; readonly possible?: boolean }
+  /** `deep`: everything below, too; only what git tracks of it; only what stands directly in it, links followed. */
+  | { readonly reads: true; readonly deep?: boolean | "tracked" | "children"; readonly possible?: boolean }
   | { readonly how: How }
 
 /** Notes what is touched. Returns why the place is not certain, if so. */
@@ -55,10 +56,11 @@ const note = (path: string, isPattern: boolean, access: Access, context: Context
   }
   const possible = access.possible === true && { possible: true as const }
   context.touches.push({ _tag: "Reads", path, ...(isPattern && { pattern: true }), ...possible })
-  if (access.deep === true) {
-    const below = `${(isPattern ? path : Glob.escape(path)).replace(/\/$/, "")}/**`
-    context.touches.push({ _tag: "Reads", path: below, pattern: true, ...possible })
-  }
+  if (access.deep === undefined || access.deep === false) return
+  const tracked = access.deep === "tracked" && { tracked: true as const }
+  const below = (isPattern ? path : Glob.escape(path)).replace(/\/$/, "")
+  for (const name of access.deep === "children" ? ["*", ".*"] : ["**"])
+    context.touches.push({ _tag: "Reads", path: `${below}/${name}`, pattern: true, ...tracked, ...possible })
 }
 
 /** The same touches once. */

@@ -13,8 +13,8 @@ export interface Reading {
   /** Why this call is not read-only. */
   readonly why: string | undefined
   readonly reads: ReadonlyArray<Field>
-  /** Everything below what is read, too. */
-  readonly deep: boolean
+  /** Everything below what is read, too; or only what stands directly in it, links followed. */
+  readonly deep: boolean | "children"
 }
 
 interface Reader {
@@ -26,7 +26,7 @@ interface Reader {
   /** Without operands it reads the current directory. */
   readonly here: boolean
   readonly check?: (parsed: Parsed) => string | undefined
-  readonly deep?: (parsed: Parsed) => boolean
+  readonly deep?: (parsed: Parsed) => Reading["deep"]
 }
 
 const reader = (text: string, more: Partial<Omit<Reader, "spec">> = {}): Reader => ({
@@ -47,6 +47,11 @@ const atMost =
       : undefined
 const has = (parsed: Parsed, ...options: ReadonlyArray<string>): boolean =>
   options.some((option) => parsed.options.has(option))
+
+/** With two formats at once ps starts over in another dialect, in which `e` shows the environment. */
+const formats = ({ options, values }: Parsed): number =>
+  ["-f", "-F", "-l", "-j", "-M"].filter((option) => options.has(option)).length +
+  values.filter(({ option }) => option === "-o").length
 
 const grepOptions =
   "-# -EFGPiyvwxcLlqsbHhnTZzaIrUo -e: -f< -m: -A: -B: -C: -D: -d: --extended-regexp --fixed-strings --basic-regexp --perl-regexp " +
@@ -123,7 +128,7 @@ const readers: Readonly<Record<string, Reader>> = {
       "--suppress-common-lines --ignore-case --ignore-all-space --ignore-blank-lines --ignore-space-change " +
       "--ignore-trailing-space --strip-trailing-cr --text --minimal --color=? --exclude= --label= --no-dereference --normal --ed --rcs",
     // Two directories are compared file by file, links followed.
-    { deep: () => true },
+    { deep: () => "children" },
   ),
   cmp: tame("-bls -i: -n: --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent"),
   grep,
@@ -193,7 +198,7 @@ const readers: Readonly<Record<string, Reader>> = {
   base64: tame("-di -w: --decode --ignore-garbage --wrap="),
   base32: tame("-di -w: --decode --ignore-garbage --wrap="),
   od: tame(
-    "-abcdfiloxsv -A: -j: -N: -S: -t: -w: --address-radix= --skip-bytes= --read-bytes= --strings= --format= --output-duplicates --width=",
+    "-abcdfiloxsv -A: -j: -N: -S: -t: -w=? --address-radix= --skip-bytes= --read-bytes= --strings=? --format= --output-duplicates --width=?",
   ),
   hexdump: tame("-bcCdovx -e: -n: -s: --canonical --length= --skip= --no-squeezing"),
   hd: tame("-bcCdovx -n: -s:"),
@@ -205,11 +210,12 @@ const readers: Readonly<Record<string, Reader>> = {
     check: ({ operands }) =>
       operands.some((field) => field.text.startsWith("@")) ? "it takes options from a file" : undefined,
   }),
-  ps: reader("-AefFlTHLwWjM -p: -o: -u: -C: --pid= --ppid= --sort= --forest --no-headers --no-heading", {
+  ps: reader("-AefFlHwWjM -p: -o: -u: -C: --pid= --ppid= --sort= --forest --no-headers --no-heading", {
     operands: "text",
-    check: ({ operands, values }) =>
-      texts(operands).every((text) => /^(?:[aux]+|\d+)$/.test(text)) &&
-      values.every(({ field }) => !/env/i.test(field.text))
+    check: (parsed) =>
+      texts(parsed.operands).every((text) => /^(?:[aux]+|\d+)$/.test(text)) &&
+      parsed.values.every(({ field }) => !/env/i.test(field.text)) &&
+      (!has(parsed, "-e") || formats(parsed) <= 1)
         ? undefined
         : "it may show the environment of processes",
   }),
@@ -261,8 +267,6 @@ const readers: Readonly<Record<string, Reader>> = {
 
 const versionFlags = spec("-vV --version")
 
-export const isKnown = (program: string): boolean => Object.hasOwn(readers, program)
-
 /** `undefined`: the program is not in the table. */
 export const reading = (program: string, args: ReadonlyArray<Field>): Reading | undefined => {
   const entry = Object.hasOwn(readers, program) ? readers[program] : undefined
@@ -285,7 +289,7 @@ export const reading = (program: string, args: ReadonlyArray<Field>): Reading | 
     ...(parsed.strange === undefined ? [] : parsed.strangeValues),
   ]
   const deep = entry.deep?.(parsed) ?? false
-  const here = (entry.here || (deep && program.includes("grep"))) && paths.length === 0
+  const here = (entry.here || (deep === true && program.includes("grep"))) && paths.length === 0
   return {
     why: whyNot(program, entry, parsed),
     reads: here ? [...reads, { kind: "literal", text: "." }] : reads,

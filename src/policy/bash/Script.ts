@@ -12,14 +12,14 @@ import {
   type SyntaxNode,
   type Word as WordNode,
 } from "unbash"
-import type { Touch } from "../Effects.ts"
 import { arithmetic, assigned } from "./Arithmetic.ts"
 import { changesOf } from "./Changes.ts"
 import { tested } from "./Conditions.ts"
 import { type Context, deeper, problem, step } from "./Context.ts"
-import { judge, textOf, type Verdict, type Walk } from "./Judge.ts"
+import { judge, textOf, type Walk } from "./Judge.ts"
 import * as Names from "./Names.ts"
 import { redirected } from "./Redirects.ts"
+import * as SimpleCommand from "./SimpleCommand.ts"
 import { become, clone, type Field, forget, join, literal, settle, start, type State, unknown } from "./State.ts"
 import { looseness, oddity, survey } from "./Survey.ts"
 import * as Word from "./Word.ts"
@@ -202,7 +202,7 @@ const isOpen = (word: WordNode): boolean => {
 }
 
 const simple = (node: Command, state: State, context: Context): void => {
-  const before = context.problems.length
+  const before = context.shown.length
   const assignments = node.prefix.filter((each): each is Assignment => each.type === "Assignment")
   const env = assignments.map((each) => ({ name: each.name, value: assignment(each, state, context) }))
   const given = node.name === undefined ? [] : [node.name, ...node.args]
@@ -218,33 +218,30 @@ const simple = (node: Command, state: State, context: Context): void => {
   context.touches.push(...redirects.touches)
   const argv = given.map((word) => (word.type === "Word" ? word.value : word.text))
   const set = assignments.map((each) => each.text)
+  const literalValues = !assignments.some((each) => each.value.type !== "Word" || isOpen(each.value))
   if (given.length === 0) {
     for (const [index, each] of assignments.entries()) {
       const plain = each.append !== true && each.index === undefined
       assigned(each.name, plain ? (env[index]?.value ?? []) : [unknown(`$${each.name}`, true)], state, context)
     }
     const bad = env.find(({ name }) => !Names.isAssignable(name))
-    const found = ownProblem(before, context)
+    const found = shownBy(before, context)
     const why =
       redirects.why !== ""
         ? redirects.why
         : bad === undefined
           ? found
           : `it sets ${bad.name}, which changes how programs run`
-    return record(
-      [],
-      set,
-      [],
-      { why, seen: [], inside: [], prefixAllowable: true, needsCleanGit: false },
-      !assignments.some((each) => each.value.type !== "Word" || isOpen(each.value)),
-      redirects.touches,
-      context,
-    )
+    const judged = { why, seen: [], inside: [], prefixAllowable: true, needsCleanGit: false }
+    context.commands.push(SimpleCommand.of([], set, [], judged, literalValues, redirects.touches))
+    return
   }
   // `IFS= read` is how lines are read as they are; it ends with the command.
   const isRead = argv[0] === "read" && !context.functions.has("read")
-  const steering = env.find(({ name }) => !Names.isHarmlessEnv(name) && !(isRead && name === "IFS"))
-  const verdicts: Array<Verdict> = []
+  const steering = env.find(
+    ({ name, value }) => !(Names.isHarmlessEnv(name) && value.every(isHarmless)) && !(isRead && name === "IFS"),
+  )
+  const verdicts: Array<SimpleCommand.Verdict> = []
   const [only] = alternatives
   if (alternatives.length === 1 && only !== undefined) verdicts.push(judge(only, state, context, walk))
   else {
@@ -256,7 +253,7 @@ const simple = (node: Command, state: State, context: Context): void => {
     }
     if (end !== undefined) become(state, end)
   }
-  const own = ownProblem(before, context)
+  const own = shownBy(before, context)
   const why =
     redirects.why !== ""
       ? redirects.why
@@ -264,54 +261,25 @@ const simple = (node: Command, state: State, context: Context): void => {
         ? `${steering.name} in front of it may change what it does`
         : (verdicts.find((each) => each.why !== "")?.why ?? own)
   const literalWords = given.every((word) => word.type === "Word" && !isOpen(word))
-  record(
-    argv,
-    set,
-    alternatives.map(textOf),
-    {
-      why,
-      seen: verdicts.flatMap(({ seen }) => seen),
-      inside: literalWords ? verdicts.flatMap(({ inside }) => inside) : [],
-      prefixAllowable: verdicts.every((each) => each.prefixAllowable),
-      needsCleanGit: verdicts.some((each) => each.needsCleanGit) && redirects.why === "" && steering === undefined,
-    },
-    literalWords && !assignments.some((each) => each.value.type !== "Word" || isOpen(each.value)),
-    redirects.touches,
-    context,
-  )
+  const judged = {
+    why,
+    seen: verdicts.flatMap(({ seen }) => seen),
+    inside: literalWords ? verdicts.flatMap(({ inside }) => inside) : [],
+    prefixAllowable: verdicts.every((each) => each.prefixAllowable),
+    needsCleanGit: verdicts.some((each) => each.needsCleanGit) && redirects.why === "" && steering === undefined,
+  }
+  const resolved = alternatives.map(textOf)
+  const isLiteral = literalWords && literalValues
+  context.commands.push(SimpleCommand.of(argv, set, resolved, judged, isLiteral, redirects.touches))
 }
 
-/** What came up while the words of a command were looked at is said of that command. */
-const ownProblem = (before: number, context: Context): string => {
-  const [own] = context.problems.splice(before)
+const isHarmless = (field: Field): boolean =>
+  field.kind === "literal" ? Names.isHarmlessValue(field.text) : field.kind === "unknown" && field.number
+
+/** What the words of a command show is said of that command. */
+const shownBy = (before: number, context: Context): string => {
+  const [own] = context.shown.splice(before)
   return own ?? ""
-}
-
-const record = (
-  argv: ReadonlyArray<string>,
-  set: ReadonlyArray<string>,
-  resolved: ReadonlyArray<string>,
-  verdict: Verdict,
-  isLiteral: boolean,
-  redirects: ReadonlyArray<Touch>,
-  context: Context,
-): void => {
-  const bare = argv.join(" ")
-  const text = [...set, ...argv].join(" ")
-  const steering = set.filter((each) => !Names.isSafeForAllow(each.split(/[+=[]/, 1)[0] ?? ""))
-  const stripped = argv.length > 0 && steering.length < set.length ? [[...steering, ...argv].join(" ")] : []
-  context.commands.push({
-    argv,
-    text,
-    variants: [...new Set([text, bare, ...resolved, ...verdict.seen])].filter((each) => each !== ""),
-    allowText: [...new Set([text, ...stripped, ...(steering.length === 0 ? verdict.inside : [])])],
-    literal: isLiteral,
-    prefixAllowable: verdict.prefixAllowable,
-    redirects,
-    readOnly: verdict.why === "",
-    why: verdict.why,
-    needsCleanGit: verdict.needsCleanGit,
-  })
 }
 
 /** The value of an assignment; an element or an array is not followed. */
@@ -346,6 +314,7 @@ const walk: Walk = {
       source: text,
       commands: [],
       problems: [],
+      shown: [],
       gaps: [],
       ...(!here && { functions: new Map<string, Array<FunctionNode>>(), locals: undefined }),
     }
@@ -361,14 +330,15 @@ const walk: Walk = {
     })
     const [gap] = inside.gaps
     if (gap !== undefined) context.touches.push({ _tag: "Unknown", why: gap })
-    const why = gap ?? inside.problems[0] ?? inside.commands.find((each) => !each.readOnly)?.why
+    const why = gap ?? inside.problems[0] ?? inside.shown[0] ?? inside.commands.find((each) => !each.readOnly)?.why
     return { why: why ?? "", seen: inside.commands.flatMap(({ variants }) => variants) }
   },
   call: (name, args, state, context) => {
     if (context.calling.has(name)) return `${name} calls itself`
     const problems: Array<string> = []
+    const shown: Array<string> = []
     const commands: Array<Context["commands"][number]> = []
-    const inside: Context = { ...context, locals: new Set(), problems, commands }
+    const inside: Context = { ...context, locals: new Set(), problems, shown, commands }
     const outer = new Map(state.vars)
     context.calling.add(name)
     for (let at = 0; at < 9; at++) {
@@ -392,7 +362,7 @@ const walk: Walk = {
     }
     context.commands.push(...commands)
     // Its commands stand for themselves; the call is only what else came up.
-    return problems[0] ?? ""
+    return problems[0] ?? shown[0] ?? ""
   },
 }
 

@@ -73,7 +73,9 @@ export const isHarmless = (script: string): boolean => {
       if (command === "s") skip(/[gpiI0-9]*/y)
       skip(blanks)
     } else return false
-    if (at < script.length && command !== "{" && !/[;\n}#]/.test(script.charAt(at))) return false
+    // Behind a label a comment is part of the label, for some seds.
+    const ends = /[btT:]/.test(command) ? /[;\n}]/ : /[;\n}#]/
+    if (at < script.length && command !== "{" && !ends.test(script.charAt(at))) return false
   }
   return true
 }

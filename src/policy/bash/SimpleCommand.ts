@@ -1,5 +1,6 @@
 /** Owns what is known of one simple command of a line. */
 import type { Touch } from "../Effects.ts"
+import * as Names from "./Names.ts"
 
 export interface SimpleCommand {
   /** The program and its words, quotes removed, expansions as written. Empty for an assignment alone. */
@@ -23,4 +24,43 @@ export interface SimpleCommand {
   readonly why?: string
   /** A git command that only looks, if the repository is clean; see Git.ts. */
   readonly needsCleanGit?: boolean
+}
+
+/** What was judged of it. */
+export interface Verdict {
+  /** Why it is not read-only; `""` if it is. */
+  readonly why: string
+  /** Every command that deny and ask rules must see. */
+  readonly seen: ReadonlyArray<string>
+  /** The commands inside of transparent wrappers. */
+  readonly inside: ReadonlyArray<string>
+  readonly prefixAllowable: boolean
+  readonly needsCleanGit: boolean
+}
+
+/** As rules see it. `set`: its assignments. `resolved`: its words with known variables put in. */
+export const of = (
+  argv: ReadonlyArray<string>,
+  set: ReadonlyArray<string>,
+  resolved: ReadonlyArray<string>,
+  verdict: Verdict,
+  isLiteral: boolean,
+  redirects: ReadonlyArray<Touch>,
+): SimpleCommand => {
+  const bare = argv.join(" ")
+  const text = [...set, ...argv].join(" ")
+  const steering = set.filter((each) => !Names.isSafeForAllow(each.split(/[+=[]/, 1)[0] ?? ""))
+  const stripped = argv.length > 0 && steering.length < set.length ? [[...steering, ...argv].join(" ")] : []
+  return {
+    argv,
+    text,
+    variants: [...new Set([text, bare, ...resolved, ...verdict.seen])].filter((each) => each !== ""),
+    allowText: [...new Set([text, ...stripped, ...(steering.length === 0 ? verdict.inside : [])])],
+    literal: isLiteral,
+    prefixAllowable: verdict.prefixAllowable,
+    redirects,
+    readOnly: verdict.why === "",
+    why: verdict.why,
+    needsCleanGit: verdict.needsCleanGit,
+  }
 }

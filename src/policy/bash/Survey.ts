@@ -28,6 +28,8 @@ export const survey = (root: ParsedScript, context: Context): void => {
       context.gaps.push("it cannot be parsed: a redirect leads nowhere")
     } else if (each.type === "Redirect" && each.target !== undefined && isDescriptor(each.target, source)) {
       context.gaps.push("it cannot be parsed: a redirect leads to another one")
+    } else if (isMistaken(each)) {
+      context.gaps.push("it cannot be parsed: something in a plain word would be expanded")
     } else if (each.type === "Pipeline" && each.commands.length === 0) {
       context.gaps.push("it cannot be parsed: empty pipeline")
     }
@@ -51,8 +53,12 @@ export const oddity = (text: string): string | undefined => {
   return `it contains the invisible or misleading character U+${code.toString(16).toUpperCase().padStart(4, "0")}`
 }
 
-/** Forms that the parser takes and bash does not, by their looks; a line that only looks so is asked for. */
-const loose = /\n[ \t]*;(?!;)|&[ \t]*;(?!;)|;[ \t\n]+;|\$\[|\bfor[ \t]*\((?!\()|![ \t]*(?:[;})]|\bdo\b|\bthen\b)/
+/**
+ * Forms that the parser takes and bash does not, or takes for something else, by their looks; a line that only looks so is asked for.
+ * The last one: a line that goes on in the middle of a word, where `$x` may become `$xy` and `$` the beginning of a substitution.
+ */
+const loose =
+  /\n[ \t]*;(?!;)|&[ \t]*;(?!;)|;[ \t\n]+;|\$\[|\bfor[ \t]*\((?!\()|![ \t]*(?:[;})]|\bdo\b|\bthen\b)|\S\\\n\S/
 
 /** In double quotes and here-documents `$'` quotes nothing, and the index of an array runs what stands in it. */
 const sly = (text: string): string | undefined => {
@@ -64,6 +70,14 @@ const sly = (text: string): string | undefined => {
 export const looseness = (text: string): string | undefined => {
   const found = loose.exec(text)?.[0] ?? sly(text)
   return found === undefined ? undefined : `shells disagree about ${JSON.stringify(found)}`
+}
+
+/** What the parser took for text although bash would expand it: where it gives up, it gives the text. */
+const isMistaken = (node: SyntaxNode): boolean => {
+  if (node.type === "Assignment") return node.value.type === "Word" && node.value.text.startsWith("(")
+  const isWord = node.type === "Word" && node.parts === undefined
+  if (!isWord && node.type !== "Literal") return false
+  return (isWord ? /`|\$[\w({@*]|[<>]\(/ : /`|\$[\w({@*]/).test(node.text.replaceAll(/\\[^]/g, ""))
 }
 
 /** In `< 2>&1` the number belongs to the second redirect. */

@@ -100,8 +100,10 @@ export const unwrap = (program: string, args: ReadonlyArray<Field>): Wrapped | u
   let why = parsed.strange === undefined ? "" : `${parsed.strange} of ${program} is not known`
   if (program === "env") {
     while (from < args.length && /^[A-Za-z_][A-Za-z0-9_]*=/.test(args[from]?.text ?? "")) {
-      const name = (args[from++]?.text ?? "").split("=", 1)[0] ?? ""
-      if (!Names.isHarmlessEnv(name)) why ||= `env sets ${name}`
+      const field = args[from++]
+      const [name = ""] = field?.text.split("=", 1) ?? []
+      const isPlain = field?.kind === "literal" && Names.isHarmlessValue(field.text.slice(name.length + 1))
+      if (!Names.isHarmlessEnv(name) || !isPlain) why ||= `env sets ${name}`
     }
     if (parsed.options.has("-C") || parsed.options.has("--chdir")) why ||= "env changes the directory"
     if (from >= args.length) why ||= "env prints the environment, which may hold secrets"

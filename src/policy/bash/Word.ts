@@ -4,7 +4,7 @@
  */
 import { type ParameterExpansionPart, parse, type SimpleExpansionPart, type Word, type WordPart } from "unbash"
 import { arithmetic, arithmeticText, assigned } from "./Arithmetic.ts"
-import { type Context, deeper, problem, step } from "./Context.ts"
+import { type Context, deeper, problem, shows, step } from "./Context.ts"
 import * as Glob from "./Glob.ts"
 import * as Names from "./Names.ts"
 import { reach } from "./Reach.ts"
@@ -77,7 +77,7 @@ const listed = (pattern: string, state: State, context: Context): void => {
 export const value = (word: Word, state: State, context: Context): Value => {
   if (!step(context)) return [unknown(word.text, true)]
   const parts = word.parts
-  if (parts === undefined) return [word.text.includes(":~") ? unknown(word.text) : tilde(word.value, word.text, state)]
+  if (parts === undefined) return [/[=:]~/.test(word.text) ? unknown(word.text) : tilde(word.value, word.text, state)]
   return combined(word, parts, state, context, true)
 }
 
@@ -95,6 +95,9 @@ const combined = (
 ): Value => {
   let chunks: ReadonlyArray<Chunk> = [nothing]
   parts.forEach((part, index) => {
+    // Behind `=` or `:` some words have another tilde, depending on what they look like.
+    if (part.type === "Literal" && /[=:]~|^~/.test(index === 0 ? part.text.slice(1) : part.text))
+      return (chunks = [chunk(unknown(word.text, true))])
     const found =
       index === 0 && part.type === "Literal" && part.text.includes("~")
         ? [tilde(part.value, parts.length === 1 ? part.text : `${part.text}\0`, state)]
@@ -113,6 +116,7 @@ const tilde = (value: string, text: string, state: State): Field => {
   if (at === null) return /^[A-Za-z_][A-Za-z0-9_]*=.*:~/.test(text) ? unknown(value) : literal(value)
   const name = at[0].length
   const rest = text.slice(name)
+  if (rest.includes(":~")) return unknown(value)
   const before = value.slice(0, name - 1)
   const here = state.cwds?.length === 1 ? state.cwds[0] : undefined
   const home = state.vars.get("HOME")
@@ -138,9 +142,11 @@ const split = (field: Field): ReadonlyArray<Field> => {
   return field.text
     .split(/[ \t\n]+/)
     .filter((text) => text !== "")
-    .map((text) =>
-      /[*?[]/.test(text) ? { kind: "pattern", text, pattern: text.replaceAll("\\", "\\\\") } : literal(text),
-    )
+    .map((text) => {
+      // What a backslash means in here depends on what else is there, and on the version of bash.
+      if (text.includes("\\")) return unknown(text)
+      return /[*?[]/.test(text) ? { kind: "pattern", text, pattern: text } : literal(text)
+    })
 }
 
 const partOf = (part: WordPart, quoted: boolean, state: State, context: Context): Value => {
@@ -150,16 +156,22 @@ const partOf = (part: WordPart, quoted: boolean, state: State, context: Context)
     case "SingleQuoted":
       return [literal(part.value)]
     case "AnsiCQuoted":
-      // A NUL ends the text there and `\c` depends on the terminal: nothing honest needs them.
-      return /\\(?:0|x0|u0|U0|c)/.test(part.text) || part.value.includes("\0")
+      // A NUL ends the text there, `\c` depends on the terminal, bytes make other characters, and a line does not go on in here:
+      // nothing honest needs them.
+      return /\\(?:0|x0|u0|U0|c|\n)/.test(part.text) || /[\0\u0080-\u00ff]/.test(part.value)
         ? [unknown(part.text)]
         : [literal(part.value)]
     case "Glob":
-      if (part.kind === "bracket") look(part.parts, state, context)
+      if (part.kind === "bracket" && part.parts.some(({ type }) => type !== "Literal")) {
+        look(part.parts, state, context)
+        return [unknown(part.text, !quoted)]
+      }
       if (quoted) return [part.kind === "bracket" ? unknown(part.text) : literal(part.value)]
       return [{ kind: "pattern", text: part.text, pattern: simpleGlob(part.text) }]
     case "DoubleQuoted":
     case "LocaleString": {
+      if (part.type === "LocaleString")
+        problem(context, `${part.text} is translated by files that anybody may have written`)
       let chunks: ReadonlyArray<Chunk> = [nothing]
       for (const child of part.parts) {
         const found = partOf(child, true, state, context)
@@ -265,7 +277,7 @@ const named = (name: string, text: string, many: boolean, state: State, context:
   if (known !== undefined)
     return known.map((field) => (field.kind === "unknown" ? unknown(text, many && !field.number, field.number) : field))
   if (name === "PWD" && state.cwds?.length === 1 && state.otherwise === "same") return state.cwds.map(literal)
-  if (!Names.isShown(name)) problem(context, `it shows $${name} of the environment, which may be a secret`)
+  if (!Names.isShown(name)) shows(context, `it shows $${name} of the environment, which may be a secret`)
   const number = Names.isNumeric(name)
   return [unknown(text, (many || name === "@") && !number, number)]
 }
@@ -277,7 +289,7 @@ const braces = (word: Word, at: number, text: string, state: State, context: Con
   const before = word.text.slice(0, at)
   const behind = word.text.slice(at + text.length)
   let results: Alternatives = [[]]
-  if (choices === undefined || word.text.slice(at, at + text.length) !== text) {
+  if (choices === undefined || word.text.slice(at, at + text.length) !== text || /[=:]~/.test(word.text)) {
     look(word.parts, state, context)
     return [[unknown(word.text, true)]]
   }
