@@ -1,5 +1,6 @@
 /** Owns the facts about Anthropic's models: data only. The newest of a family comes first. */
-import type { Effort, ModelSpec, PriceRow } from "./ModelSpec.ts"
+import type { Effort } from "../protocol/Effort.ts"
+import type { ModelSpec, PriceRow } from "./ModelSpec.ts"
 
 const k = 1_000
 const M = 1_000_000

@@ -1,8 +1,6 @@
 /** Owns what is known about one model: its window, its prices by date and prompt length, and what it puts up with. */
 import * as Schema from "effect/Schema"
-
-export const Effort = Schema.Literals(["low", "medium", "high", "xhigh", "max"])
-export type Effort = typeof Effort.Type
+import { Effort } from "../protocol/Effort.ts"
 
 /** `manual` takes a token budget; `between_tools` thinks only between tool calls; `disabled` can be asked for. */
 export const ThinkingMode = Schema.Literals(["adaptive", "between_tools", "manual", "disabled"])

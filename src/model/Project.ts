@@ -2,10 +2,12 @@
  * Owns what one model is shown of a conversation and of the wishes for it: thinking that another model wrote is left out, and so
  * is every parameter that this one would refuse. Pure. A message that needs no change stays the same object.
  */
-import type { Effort, ModelSpec } from "../cost/ModelSpec.ts"
+import type { ModelSpec } from "../cost/ModelSpec.ts"
+import { efforts } from "../protocol/Effort.ts"
 import type { ContentBlock } from "../protocol/Content.ts"
 import { plainText, toBlocks } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
+import { reminder } from "../protocol/Reminder.ts"
 import { isOn } from "./Access.ts"
 
 type Wish = Readonly<Record<string, unknown>>
@@ -32,7 +34,7 @@ const one = (message: Message, projection: Projection): Message | null => {
   if (message.role === "user") return message
   const { spec } = projection
   if (message.role === "system") {
-    return spec.midConversationSystem ? message : changed(message, "user", () => reminder(message))
+    return spec.midConversationSystem ? message : changed(message, "user", () => asReminder(message))
   }
   const foreign =
     projection.withoutThinking || (spec.thinkingBinding !== "none" && projection.authorOf(message) !== spec.id)
@@ -56,9 +58,9 @@ const changed = (message: Message, how: string, make: () => Message | null): Mes
 }
 
 /** For models that take no system messages in the middle. */
-const reminder = (message: Message): Message => ({
+const asReminder = (message: Message): Message => ({
   role: "user",
-  content: [{ type: "text", text: `<system-reminder>\n${plainText(message.content)}\n</system-reminder>` }],
+  content: [{ type: "text", text: reminder(plainText(message.content)) }],
 })
 
 const isThinking = (block: ContentBlock): boolean => block.type === "thinking" || block.type === "redacted_thinking"
@@ -97,14 +99,12 @@ export const caching = (spec: ModelSpec, env: (name: string) => string | undefin
   return spec.caching !== false && !off.some((name) => isOn(env(name)))
 }
 
-const scale: ReadonlyArray<Effort> = ["low", "medium", "high", "xhigh", "max"]
-
 /** The wishes for the output; an effort that the model does not know becomes the next lower one that it does. */
 export const outputConfig = (spec: ModelSpec, wish: Wish | undefined): Wish | undefined => {
   if (wish === undefined) return undefined
   const { effort, ...rest } = wish
-  const asked = scale.findIndex((level) => level === effort)
-  const taken = spec.efforts.findLast((level) => scale.indexOf(level) <= asked)
+  const asked = efforts.findIndex((level) => level === effort)
+  const taken = spec.efforts.findLast((level) => efforts.indexOf(level) <= asked)
   const result = { ...rest, ...(taken !== undefined && { effort: taken }) }
   return Object.keys(result).length === 0 ? undefined : result
 }

@@ -1,12 +1,14 @@
 /**
  * Owns a question to a model beside the conversation: one reply, heard to its end, none of it kept in the history.
  *
- * It is metered like every other request, on the account of whoever asks.
+ * It is metered like every other request, and booked on the account of whoever asks.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { Account } from "../cost/Account.ts"
 import { Model, type ModelRequest } from "./Model.ts"
 import { type ContentBlock, plainText } from "../protocol/Content.ts"
+import * as Usage from "../protocol/Usage.ts"
 import type { StopReason } from "../protocol/StreamEvent.ts"
 
 /** The model for small work. */
@@ -25,6 +27,7 @@ export interface Answer {
 /** Interrupting it closes the connection. */
 export const ask = Effect.fnUntraced(function* ({ system, ...question }: Question) {
   const model = yield* Model
+  const account = yield* Account
   let blocks: Array<ContentBlock> = []
   let stopReason: StopReason | null = null
   const request: ModelRequest = {
@@ -40,6 +43,7 @@ export const ask = Effect.fnUntraced(function* ({ system, ...question }: Questio
       if (event._tag === "Abandoned") blocks = []
       if (event._tag === "Block") blocks.push(event.block)
       if (event._tag === "Reply") stopReason = event.stopReason
+      if (event._tag === "Abandoned" || event._tag === "Reply") account(event.usage ?? Usage.none, event.costUsd ?? 0)
     }),
   )
   const answer: Answer = { blocks, text: plainText(blocks), stopReason }

@@ -9,10 +9,15 @@ import * as Effect from "effect/Effect"
 import type { Call } from "../policy/Call.ts"
 import * as Decide from "../policy/Decide.ts"
 import * as Generalise from "../policy/Generalise.ts"
+import type { Compiled } from "../policy/Rules.ts"
+import type { Behavior } from "../policy/Rule.ts"
+import { parse as parseMode } from "../protocol/PermissionMode.ts"
 import { Controls } from "../session/Controls.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import { Recorder } from "../session/Recorder.ts"
 import { Classifier } from "./Classifier.ts"
+import * as PermissionHooks from "./PermissionHooks.ts"
+import * as PermissionUpdate from "./PermissionUpdate.ts"
 import type { RuleBook } from "./RuleBook.ts"
 
 /** A call that wants to run, and what it would touch. */
@@ -76,6 +81,8 @@ export const Person = Context.Reference<Person | undefined>("troupe/permissions/
 export type SaveRules = (
   rules: ReadonlyArray<string>,
   destination: Exclude<Destination, "session">,
+  /** What they do; they allow unless told. */
+  behavior?: Behavior,
 ) => Effect.Effect<{ readonly saved: string } | { readonly failed: string }>
 export const SaveRules = Context.Reference<SaveRules | undefined>("troupe/permissions/SaveRules", {
   defaultValue: () => undefined,
@@ -98,6 +105,8 @@ export interface Grounds {
   readonly roots: ReadonlyArray<string>
   /** The shell's directory, where relative paths start. */
   readonly cwd: () => string
+  /** What an agent's tools name, where they name more than tools. */
+  readonly within?: Compiled | undefined
 }
 
 export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Grounds) {
@@ -106,8 +115,9 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
 
   const context = Effect.map(controls.current, ({ permissionMode }): Decide.DecideContext => {
     const { autoDisabled, bypassDisabled } = book.limits()
-    const { home, roots } = grounds
-    return { mode: permissionMode, cwd: grounds.cwd(), home, roots, autoDisabled, bypassDisabled }
+    const { home, roots, within } = grounds
+    const own = within === undefined ? {} : { within: [within] }
+    return { mode: permissionMode, cwd: grounds.cwd(), home, roots, autoDisabled, bypassDisabled, ...own }
   })
   const settle = (call: Call) => Effect.map(context, (now) => Decide.decide(call, book.rules(), now))
 
@@ -117,25 +127,77 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
     if (decision !== "ask") return { behavior: decision, reason, by: speaker[step], step, ...named(settled) }
     const { permissionMode } = yield* controls.current
     if (permissionMode === "auto" && !book.limits().autoDisabled && !isForPeople.has(step)) {
-      const verdict = yield* (yield* Classifier).judge({ ask, why: reason, messages: recorder.history.messages() })
-      if (verdict.behavior !== "ask") {
-        return { behavior: verdict.behavior, reason: verdict.reason, by: "classifier", step }
+      const matter = { ask, why: reason, messages: recorder.history.messages(), notes: yield* PermissionHooks.notes }
+      const verdict = yield* (yield* Classifier).judge(matter)
+      if (verdict.behavior === "deny") {
+        return { ...(yield* PermissionHooks.denied(ask, verdict.reason)), by: "classifier", step }
+      }
+      if (verdict.behavior === "allow") return { behavior: "allow", reason: verdict.reason, by: "classifier", step }
+    }
+    const suggestions = yield* suggesting(ask)
+    const answer = yield* PermissionHooks.requested(ask, suggestions)
+    if (answer !== undefined) return yield* answered(answer, step)
+    const person = yield* Person
+    if (person !== undefined) return yield* asked(person, { ...ask, why: reason, suggestions }, step)
+    // In `auto` mode nobody has judged it, so trying again would not help.
+    if (permissionMode === "auto") yield* PermissionHooks.unjudged(ask)
+    return alone(ask, settled)
+  })
+
+  /** What a hook says in the person's place. */
+  const answered = Effect.fnUntraced(function* (answer: PermissionHooks.Answer, step: Decide.Step) {
+    for (const update of answer.updates) yield* changed(update)
+    const { allow, reason, updatedInput } = answer
+    return {
+      behavior: allow ? "allow" : "deny",
+      reason,
+      by: "hook",
+      step,
+      ...(updatedInput !== undefined && { updatedInput }),
+    } satisfies Decision
+  })
+
+  const changed = Effect.fnUntraced(function* (update: PermissionUpdate.PermissionUpdate) {
+    switch (update.type) {
+      case "addRules":
+      case "replaceRules": {
+        if (update.type === "replaceRules") book.revoke(update.behavior)
+        const grant = {
+          rules: PermissionUpdate.textsOf(update),
+          destination: PermissionUpdate.places[update.destination],
+        }
+        return yield* keep(grant, update.behavior)
+      }
+      case "removeRules":
+        return book.revoke(update.behavior, PermissionUpdate.textsOf(update))
+      case "setMode": {
+        const mode = parseMode(update.mode)
+        // A hook does not open what the session was not opened with.
+        if (mode === undefined || mode === "bypassPermissions") return undefined
+        yield* controls.change("hook", { permissionMode: mode })
+        return undefined
+      }
+      case "addDirectories":
+      case "removeDirectories": {
+        const message = `A hook wants ${update.type}, which does not work in an open session: start it with --add-dir.`
+        return yield* recorder.emit({ _tag: "Diagnosed", level: "warning", message })
       }
     }
-    const person = yield* Person
-    return yield* person === undefined ? Effect.succeed(alone(ask, settled)) : asked(person, ask, settled)
+  })
+
+  /** What would answer it the next time. */
+  const suggesting = Effect.fnUntraced(function* ({ call }: Ask) {
+    const { cwd, home, roots } = yield* context
+    // What a person must answer each time no rule can answer.
+    if (call.opinion?.always === true) return []
+    return Generalise.suggest(call, book.rules(), { cwd, home, ...(roots !== undefined && { roots }) })
   })
 
   /** The record comes first, so that the question outlives the session. */
-  const asked = Effect.fnUntraced(function* (somebody: Person, ask: Ask, { reason: why, step }: Decide.Settled) {
-    const { cwd, home, roots } = yield* context
-    // What a person must answer each time no rule can answer.
-    const always = ask.call.opinion?.always === true
-    const suggestions = always
-      ? []
-      : Generalise.suggest(ask.call, book.rules(), { cwd, home, ...(roots !== undefined && { roots }) })
-    yield* recorder.emit({ _tag: "PermissionAsked", toolUseId: ask.toolUseId, tool: ask.tool, input: ask.input, why })
-    const answer = yield* somebody.ask({ ...ask, why, suggestions })
+  const asked = Effect.fnUntraced(function* (somebody: Person, question: Question, step: Decide.Step) {
+    const { input, tool, toolUseId, why } = question
+    yield* recorder.emit({ _tag: "PermissionAsked", toolUseId, tool, input, why })
+    const answer = yield* PermissionHooks.noticed(tool, somebody.ask(question))
     if (answer.allow && answer.grant !== undefined) yield* keep(answer.grant)
     return {
       behavior: answer.allow ? "allow" : "deny",
@@ -147,12 +209,16 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
   })
 
   /** In force at once, wherever it is kept. */
-  const keep = Effect.fnUntraced(function* ({ destination, rules }: NonNullable<PersonAnswer["grant"]>) {
-    book.grant(rules)
+  const keep = Effect.fnUntraced(function* (
+    { destination, rules }: NonNullable<PersonAnswer["grant"]>,
+    behavior: Behavior = "allow",
+  ) {
+    book.grant(rules, behavior)
     if (destination === "session") return
     const save = yield* SaveRules
-    const kept = save === undefined ? { failed: "this session has no settings files" } : yield* save(rules, destination)
-    const what = rules.join(", ")
+    const kept =
+      save === undefined ? { failed: "this session has no settings files" } : yield* save(rules, destination, behavior)
+    const what = `${behavior === "allow" ? "" : `${behavior} `}${rules.join(", ")}`
     yield* recorder.emit(
       "saved" in kept
         ? { _tag: "Diagnosed", level: "info", message: `Allowed from now on: ${what} (${kept.saved})` }

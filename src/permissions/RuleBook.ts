@@ -23,8 +23,12 @@ export interface RuleBook {
   readonly limits: () => RuleSettings["limits"]
   /** Takes over new settings; answers what is wrong with rules that were not there before. */
   readonly renew: (settings: RuleSettings) => ReadonlyArray<Rules.Reported>
-  /** A person allows more for this session. */
-  readonly grant: (rules: ReadonlyArray<string>) => void
+  /** A person, or a hook in their place, adds rules for this session: what it allows, unless told otherwise. */
+  readonly grant: (rules: ReadonlyArray<string>, behavior?: Rule.Behavior) => void
+  /** Takes back what was added on the way: these rules, or all of a behavior. */
+  readonly revoke: (behavior: Rule.Behavior, rules?: ReadonlyArray<string>) => void
+  /** More rules until they are taken back with what it answers: those of a skill, for the rest of a turn. */
+  readonly lend: (rules: ReadonlyArray<Rules.RuleText>) => () => void
 }
 
 export interface BookOptions {
@@ -38,10 +42,17 @@ export interface BookOptions {
 export const make = ({ cwd, home, own, settings }: BookOptions): RuleBook => {
   let current = settings
   let kept = settings.rules.filter(tightens)
-  const granted: Array<Rules.RuleText> = []
+  let granted: ReadonlyArray<Rules.RuleText> = []
+  const lent = new Set<ReadonlyArray<Rules.RuleText>>()
   let compiled: Rules.Compiled | undefined
 
-  const all = () => [...kept, ...current.rules.filter((rule) => !tightens(rule)), ...own, ...granted]
+  const all = () => [
+    ...kept,
+    ...current.rules.filter((rule) => !tightens(rule)),
+    ...own,
+    ...granted,
+    ...[...lent].flat(),
+  ]
   const rules = () => (compiled ??= Rules.compile(all(), { cwd, home, managedOnly: current.limits.managedOnly }))
 
   return {
@@ -55,12 +66,37 @@ export const make = ({ cwd, home, own, settings }: BookOptions): RuleBook => {
       compiled = undefined
       return rules().problems.filter((problem) => !problems.has(problemIdentity(problem)))
     },
-    grant: (texts) => {
-      granted.push(...texts.map((text) => ({ behavior: "allow", text, source: { kind: "session" } }) as const))
+    grant: (texts, behavior = "allow") => {
+      granted = [...granted, ...texts.map((text) => ({ behavior, text, source: { kind: "session" } }) as const)]
       compiled = undefined
+    },
+    revoke: (behavior, texts) => {
+      granted = granted.filter(
+        (rule) => rule.behavior !== behavior || (texts !== undefined && !texts.some((text) => text === rule.text)),
+      )
+      compiled = undefined
+    },
+    lend: (texts) => {
+      // A copy, so that the same rules can be lent twice and taken back once.
+      const loan = [...texts]
+      lent.add(loan)
+      compiled = undefined
+      return () => {
+        if (lent.delete(loan)) compiled = undefined
+      }
     },
   }
 }
+
+/** What an agent's tools name: a call must fit one of these, and is not allowed by it. */
+export const within = (
+  texts: ReadonlyArray<string>,
+  place: { readonly cwd: string; readonly home: string },
+): Rules.Compiled =>
+  Rules.compile(
+    texts.map((text) => ({ behavior: "allow", text, source: { kind: "session" } }) as const),
+    place,
+  )
 
 const tightens = ({ behavior }: Rules.RuleText): boolean => behavior !== "allow"
 

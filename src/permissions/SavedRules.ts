@@ -15,9 +15,10 @@ import { append } from "../settings/SettingsEdit.ts"
 import { write } from "../settings/SettingsWriter.ts"
 import * as Trust from "../settings/Trust.ts"
 import * as TrustStore from "../settings/TrustStore.ts"
+import type { Behavior } from "../policy/Rule.ts"
 import type { SaveRules } from "./Permissions.ts"
 
-const at = ["permissions", "allow"]
+const at = (behavior: Behavior) => ["permissions", behavior]
 
 export const make = Effect.gen(function* () {
   const settings = yield* Settings
@@ -26,7 +27,7 @@ export const make = Effect.gen(function* () {
   const { hash } = yield* Files
 
   const save = Effect.fnUntraced(
-    function* (rules: ReadonlyArray<string>, destination: "local" | "project" | "user") {
+    function* (rules: ReadonlyArray<string>, destination: "local" | "project" | "user", behavior: Behavior) {
       const { layers, reviews, sources } = yield* settings.current
       const source = sources.find(({ kind }) => kind === destination)
       if (source === undefined) return { failed: `there is no ${destination} settings file here` }
@@ -34,9 +35,9 @@ export const make = Effect.gen(function* () {
       const had = layer === undefined ? {} : mergeAll([layer.value, layer.withheld])
       const waited = reviews.some((one) => one.source.name === source.name)
       // Agreed to beforehand, and to nothing but this: what somebody else writes meanwhile has another hash.
-      const review = waited ? undefined : Trust.review(source, added(had, rules), hash)
+      const review = waited ? undefined : Trust.review(source, added(had, rules, behavior), hash)
       if (review !== undefined) yield* TrustStore.approve([review])
-      const edits = rules.map((rule) => append(at, rule))
+      const edits = rules.map((rule) => append(at(behavior), rule))
       yield* write(source.name, edits, destination === "user" ? { mode: 0o600 } : {})
       yield* settings.reload
       return waited
@@ -46,11 +47,12 @@ export const make = Effect.gen(function* () {
     Effect.catch((error) => Effect.succeed({ failed: error.message })),
   )
 
-  return ((rules, destination) => Effect.provideContext(save(rules, destination), services)) satisfies SaveRules
+  return ((rules, destination, behavior = "allow") =>
+    Effect.provideContext(save(rules, destination, behavior), services)) satisfies SaveRules
 })
 
-const added = (had: JsonObject, rules: ReadonlyArray<string>): JsonObject => {
-  const before = get(had, at)
+const added = (had: JsonObject, rules: ReadonlyArray<string>, behavior: Behavior): JsonObject => {
+  const before = get(had, at(behavior))
   const list = Array.isArray(before) ? before : []
-  return mergeAll([had, { permissions: { allow: [...list, ...rules.filter((rule) => !list.includes(rule))] } }])
+  return mergeAll([had, { permissions: { [behavior]: [...list, ...rules.filter((rule) => !list.includes(rule))] } }])
 }

@@ -6,7 +6,8 @@
  * All values are plain JSON, so that a journal line is the event itself.
  */
 import * as Schema from "effect/Schema"
-import { Content, ContentBlock, ToolResultContent } from "./Content.ts"
+import { Content, ContentBlock, TextBlock, ToolResultContent } from "./Content.ts"
+import { Effort } from "./Effort.ts"
 import { PermissionMode } from "./PermissionMode.ts"
 import { StopReason, StreamEvent } from "./StreamEvent.ts"
 import { Terminal } from "./Terminal.ts"
@@ -33,10 +34,14 @@ const durable = {
     source: Schema.Literals(["startup", "resume", "fork", "import"]),
     forkedFrom: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, sequence: Schema.Finite })),
   },
-  /** The model or the permission mode is now this; `by` says who changed it. */
+  /** What the session is called. */
+  SessionTitled: { title: Schema.String, by: Schema.String },
+  /** The model, the permission mode or the effort is now this; `by` says who changed it. */
   ControlsChanged: {
     model: Schema.String,
     permissionMode: PermissionMode,
+    /** The model's own default where absent. */
+    effort: Schema.optionalKey(Effort),
     by: Schema.String,
   },
   PromptReceived: {
@@ -46,6 +51,28 @@ const durable = {
     delivery: Delivery,
     /** Written by the harness, not by a person: a continuation request, a summary request. */
     harness: Schema.optionalKey(Schema.Boolean),
+  },
+  /** What a prompt stands for: a command that was typed, and what it expands to. It takes the place of what was typed. */
+  PromptExpanded: {
+    uuid: Schema.String,
+    promptId: Schema.String,
+    command: Schema.String,
+    content: Content,
+  },
+  /** A prompt that the model is not shown. */
+  PromptRefused: { promptId: Schema.String, reason: Schema.String },
+  /** Said to the model by the harness, beside the conversation: a hook's words, a folder's instructions, a listing that changed. */
+  ContextAdded: {
+    uuid: Schema.String,
+    /** Who says it, and about what: `hook SessionStart`, `instructions src/CLAUDE.md`, `skills`. */
+    origin: Schema.String,
+    content: Content,
+  },
+  /** What every request of the session begins with, as it was when the session was opened; a resumed one sends the same bytes. */
+  PromptLatched: {
+    system: Schema.Array(TextBlock),
+    /** What the descriptions of tools list, by the tool's name. */
+    listings: Schema.Record(Schema.String, Schema.String),
   },
   RequestSent: {
     requestId: Schema.String,
@@ -142,6 +169,26 @@ const durable = {
     display: Schema.optionalKey(Schema.String),
     durationMs: Schema.Finite,
   },
+  /** An agent was sent out by a tool call; its own records carry its id. */
+  SubagentStarted: {
+    agentId: Schema.String,
+    agentType: Schema.String,
+    toolUseId: Schema.String,
+    description: Schema.String,
+    prompt: Schema.String,
+    model: Schema.String,
+  },
+  SubagentEnded: {
+    agentId: Schema.String,
+    agentType: Schema.String,
+    toolUseId: Schema.String,
+    terminal: Terminal,
+    turns: Schema.Finite,
+    toolUses: Schema.Finite,
+    durationMs: Schema.Finite,
+    usage: Usage,
+    costUsd: Schema.Finite,
+  },
   TransitionTaken: { transition: Transition, detail: Schema.optionalKey(Schema.String) },
   TurnEnded: {
     promptId: Schema.String,
@@ -165,6 +212,31 @@ const durable = {
     keys: Schema.Array(Schema.String),
     /** Dotted keys it would like to change: executable or opening, and in force only when a person agrees. */
     withheld: Schema.Array(Schema.String),
+  },
+  /** A hook was run to its end, whatever the end was. */
+  HookRan: {
+    hookId: Schema.String,
+    hookEvent: Schema.String,
+    /** `PreToolUse:Bash`. */
+    name: Schema.String,
+    /** What it does: the command, the address, the beginning of the prompt. */
+    what: Schema.String,
+    /** The file and line it stands in, or who registered it. */
+    source: Schema.String,
+    kind: Schema.Literals(["command", "http", "mcp_tool", "prompt", "agent", "function"]),
+    outcome: Schema.Literals(["success", "blocked", "error", "cancelled"]),
+    exitCode: Schema.optionalKey(Schema.Finite),
+    durationMs: Schema.Finite,
+    toolUseId: Schema.optionalKey(Schema.String),
+    /** Why it blocked, or what went wrong with it. */
+    detail: Schema.optionalKey(Schema.String),
+    /** What it printed, as far as it is kept. */
+    stdout: Schema.optionalKey(Schema.String),
+    stderr: Schema.optionalKey(Schema.String),
+    /** For a terminal, if there is one: a title, a notification, the bell. Nothing else gets here. */
+    terminalSequence: Schema.optionalKey(Schema.String),
+    /** In which agent, where it is not the main one. */
+    agentId: Schema.optionalKey(Schema.String),
   },
   Diagnosed: {
     level: Schema.Literals(["info", "warning", "error"]),
@@ -190,18 +262,34 @@ const ephemeral = {
     data: Schema.optionalKey(Schema.Unknown),
     elapsedMs: Schema.Finite,
   },
+  HookStarted: {
+    hookId: Schema.String,
+    hookEvent: Schema.String,
+    name: Schema.String,
+    what: Schema.String,
+    /** What people are told while it runs. */
+    statusMessage: Schema.optionalKey(Schema.String),
+    toolUseId: Schema.optionalKey(Schema.String),
+  },
 } as const
 
 export const DurableEvent = Schema.TaggedUnion(durable)
 export type DurableEvent = typeof DurableEvent.Type
 
-export const EphemeralEvent = Schema.TaggedUnion(ephemeral)
+/** What an agent's own recorder tells. */
+const OwnEvent = Schema.TaggedUnion({ ...durable, ...ephemeral })
+
+/** What happens in an agent that was sent out, shown where it was sent from; it is durable in that agent's own records. */
+const shown = { SubagentShown: { agentId: Schema.String, toolUseId: Schema.String, event: OwnEvent } } as const
+
+export const EphemeralEvent = Schema.TaggedUnion({ ...ephemeral, ...shown })
 export type EphemeralEvent = typeof EphemeralEvent.Type
 
-export const Event = Schema.TaggedUnion({ ...durable, ...ephemeral })
+export const Event = Schema.TaggedUnion({ ...durable, ...ephemeral, ...shown })
 export type Event = typeof Event.Type
 
 export type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
-export const isDurable = (event: Event): event is DurableEvent =>
-  event._tag !== "StreamChunk" && event._tag !== "ToolProgressed"
+const ephemeralTags: ReadonlySet<string> = new Set(Object.keys(EphemeralEvent.cases))
+
+export const isDurable = (event: Event): event is DurableEvent => !ephemeralTags.has(event._tag)

@@ -55,6 +55,8 @@ export const reasons: ReadonlyArray<TerminalReason> = Object.keys(endings).filte
 export const Terminal = Schema.Struct({
   reason: Schema.Literals(reasons),
   detail: Schema.optionalKey(Schema.String),
+  /** Where the service failed: in which way. */
+  error: Schema.optionalKey(Schema.String),
 })
 export type Terminal = typeof Terminal.Type
 

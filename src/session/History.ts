@@ -6,7 +6,7 @@
  * frozen part goes through `freeze`, which puts the answers of a reply's tool calls right behind it: an unpaired call
  * cannot be expressed. The fold reads the events of one agent.
  */
-import type { Content, ContentBlock, ToolUseBlock } from "../protocol/Content.ts"
+import type { Content, ContentBlock, TextBlock, ToolUseBlock } from "../protocol/Content.ts"
 import { plainText, toBlocks } from "../protocol/Content.ts"
 import type { DurableEvent, EventOf, Idempotency } from "../protocol/Event.ts"
 import type { Message } from "../protocol/Message.ts"
@@ -27,11 +27,26 @@ export interface PendingCall {
   readonly malformedInput?: string
 }
 
+/** A tool call of the newest reply, and what came of it. */
+export interface AnsweredCall {
+  readonly toolUseId: string
+  readonly tool: string
+  readonly input: unknown
+  readonly result: HistoryBlocks.Result
+}
+
 export interface Totals {
   readonly usage: Usage.Usage
   readonly costUsd: number
   /** Replies of the model. */
   readonly turns: number
+}
+
+/** The part of every request that comes before the messages. */
+export interface Latched {
+  readonly system: ReadonlyArray<TextBlock>
+  /** What the descriptions of tools list, by the tool's name. */
+  readonly listings: Readonly<Record<string, string>>
 }
 
 const nothing: Totals = { usage: Usage.none, costUsd: 0, turns: 0 }
@@ -63,16 +78,23 @@ export class History {
   private reply: Reply | undefined
   /** What people said after the newest reply was asked for. */
   private said: Array<ContentBlock> = []
+  /** The prompt that a block of `said` belongs to. */
+  private readonly promptOf = new WeakMap<ContentBlock, string>()
   private requestId: string | undefined
   private built: ReadonlyArray<Message> | undefined
 
   sessionId: string | undefined
   cwd: string | undefined
   controls: ControlsState | undefined
+  title: string | undefined
   firstPrompt: string | undefined
   lastPromptId: string | undefined
   /** The prompt whose turn has not ended. */
   openPromptId: string | undefined
+  /** What every request begins with, if that has been settled. */
+  latched: Latched | undefined
+  /** What the harness has told the model, by its origin: the latest of each. */
+  readonly told = new Map<string, string>()
   /** Of this session alone, not of the one it was forked from. */
   totals: Totals = nothing
 
@@ -85,11 +107,29 @@ export class History {
         this.sessionId = event.sessionId
         this.cwd = event.cwd
         return
+      case "SessionTitled":
+        this.title = event.title
+        return
       case "ControlsChanged":
-        this.controls = { model: event.model, permissionMode: event.permissionMode }
+        this.controls = {
+          model: event.model,
+          permissionMode: event.permissionMode,
+          ...(event.effort !== undefined && { effort: event.effort }),
+        }
         return
       case "PromptReceived":
         return this.prompted(event)
+      case "PromptExpanded":
+        return this.replace(event.promptId, HistoryBlocks.userBlocks(event.content))
+      case "PromptRefused":
+        return this.replace(event.promptId, [])
+      case "ContextAdded":
+        this.said.push(...HistoryBlocks.userBlocks(event.content))
+        this.told.set(event.origin, plainText(event.content))
+        return
+      case "PromptLatched":
+        this.latched = { system: event.system, listings: event.listings }
+        return
       case "RequestSent":
         return this.requested(event)
       case "BlockReceived":
@@ -106,7 +146,7 @@ export class History {
       case "ToolStarted":
         return this.started(event)
       case "ToolEnded":
-        return this.answered(event)
+        return this.took(event)
       case "TurnEnded":
         this.openPromptId = undefined
         return
@@ -114,8 +154,11 @@ export class History {
         return event.role === "user" ? this.importedUser(event) : this.importedReply(event)
       case "RetryWaiting":
       case "PermissionDecided":
+      case "SubagentStarted":
+      case "SubagentEnded":
       case "TransitionTaken":
       case "ConfigChanged":
+      case "HookRan":
       case "Diagnosed":
         return
     }
@@ -143,6 +186,30 @@ export class History {
     return [...this.reply.calls.values()].filter((call) => call.result === undefined).map(pendingOf)
   }
 
+  /** People's prompts that no request contains yet, in order, with what they say. */
+  unasked(): ReadonlyArray<{ readonly promptId: string; readonly content: ReadonlyArray<ContentBlock> }> {
+    const prompts = new Map<string, Array<ContentBlock>>()
+    for (const block of this.said) {
+      const promptId = this.promptOf.get(block)
+      if (promptId === undefined) continue
+      const content = prompts.get(promptId) ?? []
+      prompts.set(promptId, [...content, block])
+    }
+    return [...prompts].map(([promptId, content]) => ({ promptId, content }))
+  }
+
+  /** The calls of the newest reply that have their results, in order. */
+  answered(): ReadonlyArray<AnsweredCall> {
+    return [...(this.reply?.calls.values() ?? [])].flatMap(({ block, result }) =>
+      result === undefined ? [] : [{ toolUseId: block.id, tool: block.name, input: block.input, result }],
+    )
+  }
+
+  /** Results of calls wait to be told to the model. */
+  hasResults(): boolean {
+    return this.reply !== undefined && this.reply.calls.size > 0
+  }
+
   /** How many blocks people have said since the newest reply was asked for. */
   saidSoFar(): number {
     return this.said.length
@@ -155,14 +222,25 @@ export class History {
 
   /** The last word is not the model's: results or messages wait to be answered. */
   awaitsReply(): boolean {
-    return this.said.length > 0 || (this.reply !== undefined && this.reply.calls.size > 0)
+    return this.said.length > 0 || this.hasResults()
   }
 
   private prompted(event: EventOf<"PromptReceived">): void {
-    this.said.push(...HistoryBlocks.userBlocks(event.content))
+    const blocks = HistoryBlocks.userBlocks(event.content)
+    if (event.harness !== true) for (const block of blocks) this.promptOf.set(block, event.promptId)
+    this.said.push(...blocks)
     this.lastPromptId = event.promptId
     this.openPromptId ??= event.promptId
     if (event.harness !== true) this.remember(event.content)
+  }
+
+  /** Only before the model has been shown it. */
+  private replace(promptId: string, blocks: ReadonlyArray<ContentBlock>): void {
+    const first = this.said.findIndex((block) => this.promptOf.get(block) === promptId)
+    const others = this.said.filter((block) => this.promptOf.get(block) !== promptId)
+    const at = first === -1 ? others.length : first
+    for (const block of blocks) this.promptOf.set(block, promptId)
+    this.said = [...others.slice(0, at), ...blocks, ...others.slice(at)]
   }
 
   private remember(content: Content): void {
@@ -226,7 +304,7 @@ export class History {
     if (call !== undefined) call.started ??= { idempotency: event.idempotency, evidence: event.evidence ?? {} }
   }
 
-  private answered(event: EventOf<"ToolEnded">): void {
+  private took(event: EventOf<"ToolEnded">): void {
     const call = this.reply?.calls.get(event.toolUseId)
     if (call !== undefined) call.result ??= { content: event.content, isError: event.outcome !== "completed" }
   }

@@ -261,7 +261,7 @@ const copyJournal = Effect.fnUntraced(function* (sessionId: string, newId: strin
     {
       seq: (last?.seq ?? 0) + 1,
       time: yield* Clock.currentTimeMillis,
-      agent: last?.agent ?? "main",
+      agent: "main",
       event: {
         _tag: "SessionStarted",
         sessionId: newId,

@@ -30,6 +30,8 @@ export interface TranscriptOptions {
   readonly gitBranch?: string
   /** Goes on in this file instead of the one that the directory names: a session resumed elsewhere. */
   readonly path?: string
+  /** It is the transcript of an agent that the session sent out. */
+  readonly agentId?: string
   /** The journal so far: whatever of it is missing in the file is added first. */
   readonly records?: ReadonlyArray<JournalRecord>
 }
@@ -134,6 +136,7 @@ class Envelope {
   private cwd: string
   private version: string
   private readonly gitBranch: string
+  private readonly agentId: string | undefined
   private readonly sessionId: string
   private readonly fork: { readonly sessionId: string; readonly sequence: number } | undefined
 
@@ -142,6 +145,7 @@ class Envelope {
     this.cwd = options.cwd
     this.version = options.version
     this.gitBranch = options.gitBranch ?? ""
+    this.agentId = options.agentId
     this.fork = records
       .map(({ event }) => (event._tag === "SessionStarted" ? event.forkedFrom : undefined))
       .findLast((from) => from !== undefined)
@@ -159,7 +163,8 @@ class Envelope {
     const copied = this.fork !== undefined && seq <= this.fork.sequence
     return JSON.stringify({
       parentUuid: parent ?? null,
-      isSidechain: false,
+      isSidechain: this.agentId !== undefined,
+      ...(this.agentId !== undefined && { agentId: this.agentId }),
       userType: "external",
       cwd: this.cwd,
       sessionId: this.sessionId,
@@ -173,6 +178,10 @@ class Envelope {
     })
   }
 }
+
+/** Beside the session's own, in a folder of its name. */
+export const ofAgent = (sessionPath: string, agentId: string): string =>
+  `${sessionPath.replace(/\.jsonl$/, "")}/subagents/${agentId}.jsonl`
 
 /** A version 4 layout from a hash: the same record always gets the same one. */
 const uuidFrom = (hash: string): string =>

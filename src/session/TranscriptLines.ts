@@ -70,9 +70,13 @@ export class TranscriptLines {
         return lines
       }
       case "ReplyEnded":
-        if (this.reply?.requestId === event.requestId) this.reply.end = event
-        else this.asked = false
-        return []
+        if (this.reply?.requestId !== event.requestId) {
+          this.asked = false
+          return []
+        }
+        this.reply.end = event
+        // Hooks that now run read it in the file. Only one that was cut off may still be asked for again.
+        return event.stopReason === "max_tokens" || event.stopReason === null ? [] : this.settle()
       case "ReplyAbandoned":
         if (this.reply?.requestId === event.requestId && !this.reply.started && this.reply.end?.stopReason !== null)
           this.reply = undefined
@@ -90,6 +94,13 @@ export class TranscriptLines {
         if (event.harness !== true) this.lastPrompt = plainText(event.content)
         return [...before, ...this.behind(() => prompt(record, event))]
       }
+      case "PromptExpanded":
+      case "ContextAdded":
+        return this.behind(() => told(record, event))
+      case "PromptRefused":
+        return this.behind(() =>
+          this.system(record, { subtype: "informational", level: "warning", content: event.reason }),
+        )
       case "TurnEnded":
         return [...this.settle(), this.turn(record, event), ...this.note(record)]
       case "MessageImported":
@@ -98,9 +109,15 @@ export class TranscriptLines {
         return this.behind(() => this.retry(record, event))
       case "Diagnosed":
         return event.level === "info" ? [] : this.behind(() => this.diagnosis(record, event))
+      case "SessionTitled":
+        return [{ seq: record.seq, time: record.time, type: "custom-title", fields: { customTitle: event.title } }]
       case "SessionStarted":
       case "ControlsChanged":
       case "ConfigChanged":
+      case "PromptLatched":
+      case "SubagentStarted":
+      case "SubagentEnded":
+      case "HookRan":
       case "TransitionTaken":
         return []
     }
@@ -233,6 +250,15 @@ const prompt = ({ seq, time }: JournalRecord, event: EventOf<"PromptReceived">):
     promptId: event.promptId,
     ...(event.harness === true && { isMeta: true }),
   },
+})
+
+/** Said by the harness, not by a person. */
+const told = ({ seq, time }: JournalRecord, { content, uuid }: EventOf<"ContextAdded" | "PromptExpanded">): Line => ({
+  uuid,
+  seq,
+  time,
+  type: "user",
+  fields: { message: { role: "user", content }, isMeta: true },
 })
 
 const imported = ({ seq, time }: JournalRecord, event: EventOf<"MessageImported">): Line => ({

@@ -8,6 +8,7 @@ import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import type { Ripgrep } from "../platform/Ripgrep.ts"
 import type { Ask } from "../permissions/Permissions.ts"
+import type { Analysis } from "../policy/Bash.ts"
 import * as GitConfig from "../policy/bash/GitConfig.ts"
 import type { Call as PolicyCall, PathTouch } from "../policy/Call.ts"
 import type { Touch } from "../policy/Effects.ts"
@@ -72,49 +73,72 @@ export const make = Effect.gen(function* () {
     // A pattern is judged by the directory that it starts in.
     const at = pattern === true ? path.slice(0, path.slice(0, path.search(/[*?[\\]/)).lastIndexOf("/") + 1) : path
     const real = yield* workspace.real(at)
+    const tracked = touch._tag === "Reads" && touch.tracked === true
+    // Below /proc every process sees something else, so what we find there is not what the command will.
+    const isCertain = tracked || ((yield* workspace.contains(at)) && PathName.problemOfPlace(path) === undefined)
     const found: PathTouch = {
       path,
       real: pattern === true ? path : real,
       kind,
-      outside: !(yield* workspace.contains(at)),
+      outside: !isCertain,
       // By the name it was given and by the place it leads to: a link must not make a guarded file look harmless.
       protected: kind === "write" && (workspace.isSensitive(path) || workspace.isSensitive(real)),
       ...(pattern === true && { pattern }),
       ...(touch._tag === "Reads" && touch.possible === true && { possible: true }),
     }
-    return found
+    return { touch: found, tracked }
   })
 
   /**
    * A pattern stands for the files it matches now, each at the place it leads to. One that nobody can take apart may match anything,
    * so it counts as leading out.
    */
-  const expanded = Effect.fnUntraced(function* (touch: PathTouch) {
+  const expanded = Effect.fnUntraced(function* ({ touch, tracked }: { touch: PathTouch; tracked: boolean }) {
     if (touch.pattern !== true) return touch
-    const found = yield* Effect.provideContext(Expansion.expand(touch), disk)
-    if (found.files === undefined) return { ...found, outside: true }
-    if (found.files.length > mostFollowed || touch.path.endsWith("/**")) return found
-    const places = yield* Effect.forEach(found.files, workspace.real)
-    const inside = yield* Effect.forEach(found.files, workspace.contains)
-    const real = [...new Set([...found.files, ...places])]
+    const files = tracked
+      ? yield* trackedBelow(touch.path.slice(0, -2))
+      : yield* Effect.provideContext(Expansion.expand(touch.path), disk)
+    if (files === undefined) return { ...touch, outside: true }
+    // Of a link git has only the text.
+    if (tracked) return { ...touch, files }
+    if (touch.path.endsWith("/**")) {
+      // Searches follow no link but the one they were given.
+      const top = touch.path.slice(0, -3)
+      const place = yield* workspace.real(top)
+      return {
+        ...touch,
+        files: place === top ? files : [...files, ...files.map((file) => place + file.slice(top.length))],
+      }
+    }
+    if (files.length > mostFollowed) return { ...touch, files }
+    const places = yield* Effect.forEach(files, workspace.real)
+    const inside = yield* Effect.forEach(files, workspace.contains)
+    const real = [...new Set([...files, ...places])]
     const guarded = touch.kind === "write" && real.some(workspace.isSensitive)
     return {
-      ...found,
+      ...touch,
       files: real,
       outside: touch.outside || inside.includes(false),
       protected: touch.protected || guarded,
     }
   })
 
+  const trackedBelow = Effect.fnUntraced(function* (directory: string) {
+    const own = yield* git.own(workspace.cwd())
+    return own === undefined ? [] : own.tracked?.filter((file) => file.startsWith(directory))
+  })
+
   /** The same for the policy. */
   const policyCall = Effect.fnUntraced(function* (tool: Tool<never>, invocation: Invocation<never>, effects: Effects) {
-    const bash = effects.executes === undefined ? undefined : yield* analyse(effects.executes)
-    const touches = [...touchesOf(effects), ...(bash?.touches ?? [])]
-    const paths = yield* Effect.forEach(touches, (touch) =>
+    const analysis = effects.executes === undefined ? undefined : yield* analyse(effects.executes)
+    const touches = [...touchesOf(effects), ...(analysis?.touches ?? [])]
+    const located = yield* Effect.forEach(touches, (touch) =>
       touch._tag === "Reads" || touch._tag === "Writes"
         ? Effect.map(locate(touch), (one) => [one])
         : Effect.succeed([]),
     )
+    const paths = yield* Effect.forEach(located.flat(), expanded)
+    const bash = analysis === undefined ? undefined : withoutDisguise(analysis, paths)
     const [domain] = effects.connects ?? []
     const opinion = yield* invocation.opinion
     const call: PolicyCall = {
@@ -123,10 +147,11 @@ export const make = Effect.gen(function* () {
       input: invocation.input,
       readOnly: invocation.readOnly,
       touches,
-      paths: yield* Effect.forEach(paths.flat(), expanded),
+      paths,
       ...(bash !== undefined && { bash }),
       ...(domain !== undefined && { domain }),
       ...(effects.sandboxed === true && { sandboxed: true }),
+      ...(effects.skill !== undefined && { skill: effects.skill }),
       ...(opinion.behavior !== "passthrough" && { opinion }),
     }
     return call
@@ -176,6 +201,17 @@ const concluded = (invocation: Invocation<never>, call: PolicyCall, readOnly: bo
   call.bash === undefined || !readOnly
     ? invocation
     : { ...invocation, readOnly, concurrencySafe: true, idempotency: "read_only" }
+
+/** A file whose name is an option: where a pattern matches it, the program is told something nobody wrote. */
+const withoutDisguise = (analysis: Analysis, paths: ReadonlyArray<PathTouch>): Analysis => {
+  if (analysis._tag === "Opaque" || !analysis.readOnly) return analysis
+  const option = paths
+    .filter((touch) => touch.pattern === true && !touch.path.endsWith("/**"))
+    .flatMap(({ files = [] }) => files)
+    .find((file) => file.includes("/-"))
+  if (option === undefined) return analysis
+  return { ...analysis, readOnly: false, why: `a pattern in it matches ${option}, which may be taken for an option` }
+}
 
 /** More files than this are judged by their names. */
 const mostFollowed = 2_000

@@ -5,18 +5,14 @@
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import { Ripgrep } from "../platform/Ripgrep.ts"
-import type { PathTouch } from "../policy/Call.ts"
 
 /** More files than this are not compared one by one. */
 const most = 50_000
 
-export const expand = Effect.fnUntraced(function* (
-  touch: PathTouch,
-): Effect.fn.Return<PathTouch, never, FileSystem.FileSystem | Ripgrep> {
-  if (touch.pattern !== true) return touch
-  const files = yield* Effect.orElseSucceed(filesOf(touch.path), () => undefined)
-  return files === undefined ? touch : { ...touch, files }
-})
+export const expand = (
+  pattern: string,
+): Effect.Effect<ReadonlyArray<string> | undefined, never, FileSystem.FileSystem | Ripgrep> =>
+  Effect.orElseSucceed(filesOf(pattern), () => undefined)
 
 const filesOf = Effect.fnUntraced(function* (pattern: string) {
   const everything = /^([^*?[\\]+)\/\*\*$/.exec(pattern)?.[1]
@@ -29,7 +25,17 @@ const filesOf = Effect.fnUntraced(function* (pattern: string) {
   const [, directory, last] = /^([^*?[\\]*)\/([^/[\\]+)$/.exec(pattern) ?? []
   if (directory === undefined || last === undefined) return undefined
   const fs = yield* FileSystem.FileSystem
-  const names = yield* fs.readDirectory(directory === "" ? "/" : directory)
+  const place = directory === "" ? "/" : directory
+  // Nothing stands in what is no directory.
+  const isDirectory = yield* fs.stat(place).pipe(
+    Effect.map(({ type }) => type === "Directory"),
+    Effect.catchIf(
+      (error) => error.reason._tag === "NotFound",
+      () => Effect.succeed(false),
+    ),
+  )
+  if (!isDirectory) return []
+  const names = yield* fs.readDirectory(place)
   // As a shell does: a leading dot must be written.
   const isMatch = new RegExp(
     `^${last.startsWith(".") ? "" : "(?!\\.)"}${last

@@ -24,6 +24,8 @@ export interface Round {
   /** Takes a call as soon as the model has completed it, and starts it if nothing speaks against that. */
   readonly add: (call: Call) => Effect.Effect<void, JournalError>
   readonly calls: () => ReadonlyArray<Call>
+  /** The files that they read or would write. */
+  readonly touched: () => ReadonlyArray<string>
   /** Something has been done because of this reply: it must not be asked for again. */
   readonly hasStarted: () => boolean
   /** Forgets the calls of a reply that is void. */
@@ -88,6 +90,8 @@ export const make = Effect.gen(function* () {
       yield* start(prepared, early)
     }),
     calls: () => calls.map((prepared) => prepared.call),
+    touched: () =>
+      calls.flatMap((prepared) => (prepared._tag === "Ready" ? [...prepared.ask.reads, ...prepared.ask.writes] : [])),
     hasStarted: () => started > 0,
     clear: () => {
       calls.length = 0

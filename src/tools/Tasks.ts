@@ -77,6 +77,8 @@ export class Tasks extends Context.Service<
     readonly told: (id: string) => void
     /** What the model must hear between two rounds, one after the other and each once. For one reader. */
     readonly notices: Stream.Stream<TaskNotice.Notice>
+    /** Variables for any other command of the session: what carries them and outlives the command ends with the session. */
+    readonly mark: () => Readonly<Record<string, string>>
     /** After a resume: what ran when the session ended is ended, should it still run. Answers what to tell the model about it. */
     readonly recover: (events: Iterable<DurableEvent>) => Effect.Effect<ReadonlyArray<TaskNotice.Notice>>
   }
@@ -119,12 +121,16 @@ const make = Effect.gen(function* () {
   const maxRunning = yield* MaxRunning
   const entries = new Map<string, Entry>()
   const desk = new NoticeDesk()
+  // Whoever opens a session from within one of its own tasks must not end themselves.
+  const isWithin = host.env(variable) === workspace.sessionId
+  let marked = false
 
   yield* Effect.addFinalizer(
     Effect.fnUntraced(function* () {
       const cut = [...entries.values()].filter(({ task }) => task.status === "running")
       yield* Effect.forEach(entries.values(), (entry) => end(entry), { concurrency: "unbounded", discard: true })
       for (const { task } of cut) yield* Effect.logWarning(`ended with the session, still running: ${task.description}`)
+      if (marked && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
     }),
   )
 
@@ -257,6 +263,10 @@ const make = Effect.gen(function* () {
       if (entry !== undefined) entry.lookedTo = Math.max(entry.lookedTo, to)
     },
     told: (id) => desk.withdraw(id),
+    mark: () => {
+      marked = true
+      return { [variable]: workspace.sessionId }
+    },
     notices: Stream.fromEffectRepeat(desk.next),
     recover: Effect.fnUntraced(function* (events) {
       const { lost, cutOff } = TaskRecords.find(events)
@@ -276,9 +286,7 @@ const make = Effect.gen(function* () {
         entries.set(known.id, entry)
         gone.push(TaskNotice.ended(entry.task))
       }
-      // Whoever opens a session from within one of its own tasks must not end themselves.
-      const strays = (lost.length > 0 || cutOff) && host.env(variable) !== workspace.sessionId
-      if (strays) yield* processes.endStrays(variable, workspace.sessionId)
+      if ((lost.length > 0 || cutOff) && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
       return gone
     }),
   })

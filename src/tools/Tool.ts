@@ -26,6 +26,8 @@ export interface Effects {
   readonly connects?: ReadonlyArray<string>
   /** It would run in the sandbox, and the settings let that stand for an approval. */
   readonly sandboxed?: boolean
+  /** The skill it would use, with its arguments behind the name. */
+  readonly skill?: string
 }
 
 /** What the tool itself thinks of a call; rules that forbid or ask come first. `passthrough`: nothing. */

@@ -6,6 +6,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { Account } from "../cost/Account.ts"
+import * as Budget from "../kernel/Budget.ts"
 import type { ToolSchema } from "../model/Provider.ts"
 import * as Deferral from "./Deferral.ts"
 import type { Tool } from "./Tool.ts"
@@ -63,7 +65,8 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
 
   return {
     register: Effect.fnUntraced(function* <R>(tool: Tool<R>) {
-      const context = yield* Effect.context<R>()
+      // Who pays for a call is known when it is made.
+      const context = Context.omit(Budget.Current, Account)(yield* Effect.context<R>())
       const ready = provided(tool, context)
       if (!(yield* ready.enabled)) return
       yield* Effect.acquireRelease(

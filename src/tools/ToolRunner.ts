@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import { ToolPoints } from "../hooks/ToolPoints.ts"
+import { HookEngine } from "../hooks/HookEngine.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import { type Decision, Permissions } from "../permissions/Permissions.ts"
@@ -27,6 +27,7 @@ import { Recorder } from "../session/Recorder.ts"
 import * as Examine from "./Examine.ts"
 import * as Results from "./Results.ts"
 import type { RawOutput } from "./Tool.ts"
+import * as ToolHooks from "./ToolHooks.ts"
 import type { ToolCatalog } from "./ToolCatalog.ts"
 import type { Workspace } from "./Workspace.ts"
 
@@ -72,6 +73,7 @@ const make = Effect.gen(function* () {
   const permissions = yield* Permissions
   const examine = yield* Examine.make
   const bounded = yield* Results.make
+  const hooks = yield* ToolHooks.make
 
   /** Calls that may have changed something: a link, the directory that paths start from. */
   let changes = 0
@@ -122,8 +124,8 @@ const make = Effect.gen(function* () {
   const mayStartEarly = Effect.fnUntraced(function* (prepared: Prepared) {
     if (prepared._tag === "Rejected" || !prepared.invocation.readOnly || !prepared.invocation.concurrencySafe)
       return false
-    const { concerns } = yield* ToolPoints
-    return !concerns(prepared.tool.name) && (yield* isAllowed(prepared))
+    const { concerns } = yield* HookEngine
+    return !concerns("PreToolUse", prepared.tool.name) && (yield* isAllowed(prepared))
   })
 
   /**
@@ -138,7 +140,6 @@ const make = Effect.gen(function* () {
     const valid = yield* Effect.result(found.invocation.validate)
     if (valid._tag === "Failure") return yield* answer(found.call, "failed", valid.failure.message)
 
-    const points = yield* ToolPoints
     const spoken = yield* spokenAbout(found)
     if (spoken._tag === "Rejected") return yield* answer(spoken.call, "failed", spoken.why)
 
@@ -165,13 +166,9 @@ const make = Effect.gen(function* () {
         const exit = yield* running(ready, startedAt, restore)
         const { outcome, result } = yield* judged(ready, exit, restore)
         const content = yield* bounded(result.content, ready.tool.maxResultChars, call.id)
-        const { tool, input } = ready.ask
-        const after =
-          outcome === "completed" || outcome === "failed"
-            ? yield* points.after({ toolUseId: call.id, tool, input, outcome, content, structured: result.structured })
-            : {}
+        const after = yield* heardAfter(ready, outcome, { ...result, content }, startedAt, restore)
         yield* end(call, outcome, { ...result, content: after.updatedOutput ?? content }, startedAt)
-        yield* also(ready, [...(result.messages ?? []), ...(after.context ?? [])], result.controls)
+        yield* also(ready, [...(result.messages ?? []), ...after.context], result.controls)
         return outcome
       }),
     )
@@ -179,15 +176,30 @@ const make = Effect.gen(function* () {
 
   /** PreToolUse. What is said there goes into the decision; other arguments are looked at like the model's. */
   const spokenAbout = Effect.fnUntraced(function* (found: Ready) {
-    const { before, concerns } = yield* ToolPoints
-    if (!concerns(found.tool.name)) return found
-    const { toolUseId, tool, input } = found.ask
-    const { behavior, context = [], reason, updatedInput } = yield* before({ toolUseId, tool, input })
+    const { answers, context, hook, updatedInput } = yield* hooks.before(found)
     yield* also(found, context, undefined)
     const ready = updatedInput === undefined ? found : yield* look({ ...found.call, input: updatedInput })
-    if (ready._tag === "Rejected" || behavior === undefined) return ready
-    const hook = { behavior, ...(reason !== undefined && { reason }) }
-    return { ...ready, ask: { ...ready.ask, call: { ...ready.ask.call, hook } } }
+    if (ready._tag === "Rejected" || hook === undefined) return ready
+    const { opinion, ...unasked } = ready.ask.call
+    const call = answers || opinion === undefined ? unasked : { ...unasked, opinion }
+    return { ...ready, ask: { ...ready.ask, call: { ...call, hook } } }
+  })
+
+  /** PostToolUse. An interrupt ends the hooks, never the record of what the tool has done. */
+  const heardAfter = Effect.fnUntraced(function* (
+    ready: Ready,
+    outcome: ToolOutcome,
+    result: RawOutput,
+    startedAt: number,
+    restore: Restore,
+  ) {
+    const silence: ToolHooks.After = { context: [] }
+    if (outcome !== "completed" && outcome !== "failed") return silence
+    const durationMs = (yield* Clock.currentTimeMillis) - startedAt
+    const heard = yield* Effect.exit(restore(hooks.after(ready, outcome, result, durationMs)))
+    if (heard._tag === "Success") return heard.value
+    if (!Cause.hasInterrupts(heard.cause)) yield* Effect.logError("Hooks after a tool crashed", heard.cause)
+    return silence
   })
 
   /** Arguments that a person put in are judged like the model's, except that nobody is asked again. */
@@ -201,8 +213,10 @@ const make = Effect.gen(function* () {
       return { ready: rejected, decision }
     }
     const settled = yield* permissions.settle(ready.ask.call)
+    // A hook answers for a person, but a rule that wants a person to be asked is about what the person would see.
+    const isOpen = settled.decision === "deny" || (decision.by === "hook" && settled.step === "ask-rule")
     const denied: Decision = { behavior: "deny", reason: settled.reason, by: "rule", step: settled.step }
-    return { ready, decision: settled.decision === "deny" ? denied : decision }
+    return { ready, decision: isOpen ? denied : decision }
   })
 
   const decidedOn = Effect.fnUntraced(function* ({ call, tool, ask }: Ready, decision: Decision) {

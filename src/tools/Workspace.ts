@@ -8,6 +8,8 @@ import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
 import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import { HookEngine } from "../hooks/HookEngine.ts"
 import { Host } from "../platform/Host.ts"
 import * as PathFence from "../security/PathFence.ts"
 import { under } from "../security/Sensitive.ts"
@@ -18,14 +20,26 @@ export interface WorkspaceOptions {
   readonly addDirs?: ReadonlyArray<string>
 }
 
+/** A directory that cannot become a part of the workspace. */
+export class NotAddable extends Schema.TaggedError<NotAddable>()("NotAddable", {
+  directory: Schema.String,
+  why: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.directory} cannot be added: ${this.why}.`
+  }
+}
+
 export class Workspace extends Context.Service<
   Workspace,
   {
     readonly sessionId: string
     /** Where the session was opened. */
     readonly root: string
-    /** The root and the directories added to it. */
+    /** The root and the directories added to it. It grows in its place with `add`. */
     readonly roots: ReadonlyArray<string>
+    /** One more directory to work in; answers its path. */
+    readonly add: (directory: string) => Effect.Effect<string, NotAddable>
     /** The shell's directory; relative paths start here. */
     readonly cwd: () => string
     /** Moves the shell's directory; `false` and no move when that leaves the workspace or is no directory. */
@@ -79,13 +93,36 @@ const make = Effect.fnUntraced(function* (options: WorkspaceOptions) {
     enter: Effect.fnUntraced(function* (directory: string) {
       const to = fence.resolve(directory)
       const at = yield* fence.real(to)
-      if (!fence.realRoots.some((one) => under(one, at))) return false
+      const root = fence.realRoots.findIndex((one) => under(one, at))
+      if (root === -1) return false
+      // Without the links on the way below the root: from behind one, `..` and git would lead elsewhere than the name says.
+      const plain = (roots[root] ?? "") + at.slice((fence.realRoots[root] ?? "").length)
       const isDirectory = yield* fs.stat(to).pipe(
         Effect.map((info) => info.type === "Directory"),
         Effect.orElseSucceed(() => false),
       )
-      if (isDirectory) cwd = to
-      return isDirectory
+      if (!isDirectory) return false
+      const from = cwd
+      cwd = plain
+      const { concerns, fire } = yield* HookEngine
+      // Waited for: the next command may need the variables they leave.
+      if (from !== plain && concerns("CwdChanged")) yield* fire("CwdChanged", { old_cwd: from, new_cwd: plain })
+      return true
+    }),
+    add: Effect.fnUntraced(function* (given) {
+      const directory = fence.resolve(given)
+      const kind = yield* fs.stat(directory).pipe(
+        Effect.map(({ type }) => type),
+        Effect.orElseSucceed(() => undefined),
+      )
+      if (kind === undefined) return yield* new NotAddable({ directory, why: "there is nothing there" })
+      if (kind !== "Directory") return yield* new NotAddable({ directory, why: "it is no directory" })
+      if (yield* fence.contains(directory)) {
+        return yield* new NotAddable({ directory, why: "it belongs to the workspace already" })
+      }
+      roots.push(directory)
+      yield* fence.add(directory)
+      return directory
     }),
     resolve: fence.resolve,
     real: fence.real,

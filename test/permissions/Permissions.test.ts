@@ -1,5 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as TestClock from "effect/testing/TestClock"
+import type { HookJson } from "../../src/hooks/HookOutput.ts"
 import { Classifier } from "../../src/permissions/Classifier.ts"
 import * as Permissions from "../../src/permissions/Permissions.ts"
 import * as RuleBook from "../../src/permissions/RuleBook.ts"
@@ -10,6 +14,7 @@ import type { PermissionMode } from "../../src/protocol/PermissionMode.ts"
 import * as Controls from "../../src/session/Controls.ts"
 import * as History from "../../src/session/History.ts"
 import { Recorder } from "../../src/session/Recorder.ts"
+import { functions } from "../hooks/engine.ts"
 
 const place = { cwd: "/w", home: "/h" }
 
@@ -49,7 +54,7 @@ const gate = Effect.fnUntraced(function* (rules: ReadonlyArray<RuleText>, mode: 
     // Nothing else of a recorder is used here.
     Effect.provideService(Recorder, Recorder.of({ ...unused, ...recorder })),
   )
-  return { decide, events, book, tags: () => events.map(({ _tag }) => _tag) }
+  return { decide, events, book, controls, tags: () => events.map(({ _tag }) => _tag) }
 })
 
 const unused = new Proxy(Object.create(null), {
@@ -145,6 +150,155 @@ describe("Permissions", () => {
     }),
   )
 })
+
+const request = (decision: object) => ({
+  hookSpecificOutput: { hookEventName: "PermissionRequest" as const, decision },
+})
+
+describe("hooks and permissions", () => {
+  /** A hook's answer to PermissionRequest, as it would print it. */
+  const answering = (decision: object, heard: Array<unknown> = []) =>
+    functions((engine) =>
+      engine.on("PermissionRequest", (input) =>
+        Effect.sync(() => {
+          heard.push(input.permission_suggestions)
+          const said: unknown = request(decision)
+          return isJson(said) ? said : undefined
+        }),
+      ),
+    )
+
+  it.effect("a hook answers for the person, and where there is none", () =>
+    Effect.gen(function* () {
+      const heard: Array<unknown> = []
+      const { decide, tags } = yield* gate([])
+      const allowed = yield* decide(run("npm publish")).pipe(
+        Effect.provide(answering({ behavior: "allow", updatedInput: { command: "npm pack" } }, heard)),
+        Effect.provideService(Permissions.Person, { ask: () => Effect.die("nobody is to be asked") }),
+      )
+      assert.deepInclude(allowed, { behavior: "allow", by: "hook", updatedInput: { command: "npm pack" } })
+      assert.deepStrictEqual(heard, [
+        [
+          {
+            type: "addRules",
+            behavior: "allow",
+            rules: [{ toolName: "Bash", ruleContent: "npm publish *" }],
+            destination: "localSettings",
+          },
+        ],
+      ])
+      const denied = yield* decide(run("npm publish")).pipe(
+        Effect.provide(answering({ behavior: "deny", message: "not on Fridays" })),
+      )
+      assert.deepInclude(denied, { behavior: "deny", by: "hook", reason: "not on Fridays" })
+      assert.deepStrictEqual(tags(), [])
+    }),
+  )
+
+  it.effect("a hook cannot allow what a rule forbids, and is not asked about what is allowed", () =>
+    Effect.gen(function* () {
+      const heard: Array<unknown> = []
+      const { decide } = yield* gate([rule("deny", "Bash(npm publish *)"), rule("allow", "Bash(npm test *)")])
+      const verdicts = yield* Effect.forEach([run("npm publish now"), run("npm test x")], decide).pipe(
+        Effect.provide(answering({ behavior: "allow" }, heard)),
+      )
+      assert.deepStrictEqual(
+        verdicts.map(({ behavior, by }) => `${behavior} by ${by}`),
+        ["deny by rule", "allow by rule"],
+      )
+      assert.deepStrictEqual(heard, [])
+    }),
+  )
+
+  it.effect("what a hook changes about permissions is in force at once, and opens nothing wide", () =>
+    Effect.gen(function* () {
+      const saved: Array<unknown> = []
+      const save: Permissions.SaveRules = (rules, destination, behavior) =>
+        Effect.sync(() => (saved.push([rules, destination, behavior]), { saved: "file" }))
+      const { book, controls, decide } = yield* gate([])
+      const rules = (behavior: string, ruleContent: string, destination = "session") => ({
+        type: "addRules",
+        behavior,
+        rules: [{ toolName: "Bash", ruleContent }],
+        destination,
+      })
+      const updatedPermissions = [
+        rules("allow", "npm run *"),
+        rules("deny", "rm *", "userSettings"),
+        { type: "setMode", mode: "bypassPermissions", destination: "session" },
+        { type: "setMode", mode: "acceptEdits", destination: "session" },
+        { type: "nonsense" },
+      ]
+      yield* decide(run("npm run x")).pipe(
+        Effect.provide(answering({ behavior: "allow", updatedPermissions })),
+        Effect.provideService(Permissions.SaveRules, save),
+      )
+      assert.deepStrictEqual(
+        book.rules().entries.map(({ behavior, rule: { text } }) => `${behavior} ${text}`),
+        ["allow Bash(npm run *)", "deny Bash(rm *)"],
+      )
+      assert.deepStrictEqual(saved, [[["Bash(rm *)"], "user", "deny"]])
+      assert.strictEqual((yield* controls.current).permissionMode, "acceptEdits")
+    }),
+  )
+
+  it.effect("a denial of auto mode is told to hooks, which may invite another try", () =>
+    Effect.gen(function* () {
+      const reasons: Array<string> = []
+      const { decide } = yield* gate([], "auto")
+      const hooks = functions((engine) =>
+        engine.on("PermissionDenied", ({ reason }) =>
+          Effect.sync(() => {
+            reasons.push(reason)
+            return { hookSpecificOutput: { hookEventName: "PermissionDenied" as const, retry: true } }
+          }),
+        ),
+      )
+      const judging = (behavior: "deny" | "ask") => ({ judge: () => Effect.succeed({ behavior, reason: "harmful." }) })
+      const denied = yield* decide(run("npm publish")).pipe(
+        Effect.provide(hooks),
+        Effect.provideService(Classifier, judging("deny")),
+      )
+      assert.strictEqual(denied.reason, "harmful. A hook says that you may try this call again.")
+      const alone = yield* decide(run("npm publish")).pipe(
+        Effect.provide(hooks),
+        Effect.provideService(Classifier, judging("ask")),
+      )
+      assert.notInclude(alone.reason, "try this call again")
+      assert.deepStrictEqual(reasons, [
+        "harmful.",
+        "Auto mode could not evaluate this action and is blocking it for safety",
+      ])
+    }),
+  )
+
+  it.effect("a question that waits is told to whoever listens, and one that is answered soon is not", () =>
+    Effect.gen(function* () {
+      const { decide } = yield* gate([])
+      const notified: Array<string> = []
+      const hooks = functions((engine) =>
+        engine.on("Notification", ({ notification_type }) => Effect.sync(() => void notified.push(notification_type)), {
+          matcher: "permission_prompt",
+        }),
+      )
+      const after = (wait: Duration.Input) =>
+        Effect.gen(function* () {
+          const person = { ask: () => Effect.delay(Effect.succeed({ allow: true }), wait) }
+          const fiber = yield* Effect.forkChild(
+            decide(run("npm publish")).pipe(Effect.provideService(Permissions.Person, person)),
+          )
+          yield* TestClock.adjust("1 minute")
+          yield* Fiber.join(fiber)
+        })
+      yield* after("5 seconds").pipe(Effect.provide(hooks))
+      assert.deepStrictEqual(notified, [])
+      yield* after("7 seconds").pipe(Effect.provide(hooks))
+      assert.deepStrictEqual(notified, ["permission_prompt"])
+    }),
+  )
+})
+
+const isJson = (value: unknown): value is HookJson => typeof value === "object" && value !== null
 
 describe("RuleBook", () => {
   it("keeps what tightens for as long as it lasts, and takes allowances back", () => {

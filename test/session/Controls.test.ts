@@ -36,6 +36,24 @@ describe("Controls", () => {
     }),
   )
 
+  it.effect("keeps the model where a guard wants so, and changes the rest", () =>
+    Effect.gen(function* () {
+      const controls = yield* Controls.make(initial)
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const asked: Array<string> = []
+          yield* controls.guard(({ after }) => Effect.sync(() => (asked.push(after.model), "not now")))
+          const change = yield* controls.change("flag", { model: "opus", permissionMode: "plan" })
+          assert.deepStrictEqual(change?.after, { model: "sonnet", permissionMode: "plan" })
+          yield* controls.change("flag", { model: "sonnet" })
+          assert.deepStrictEqual(asked, ["opus"])
+        }),
+      )
+      yield* controls.change("flag", { model: "opus" })
+      assert.strictEqual((yield* controls.current).model, "opus")
+    }),
+  )
+
   it.effect("does not tell a late subscriber of changes before its time", () =>
     Effect.gen(function* () {
       const controls = yield* Controls.make(initial)

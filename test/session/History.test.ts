@@ -336,3 +336,32 @@ it("what was said while a request was being prepared stands behind its reply", (
     "user: late",
   ])
 })
+
+describe("a prompt that is not put to the model as it was typed", () => {
+  it("shows the model what a typed command expands to, in its place", () => {
+    const typed = prompt("/review 12")
+    const expanded: DurableEvent = {
+      _tag: "PromptExpanded",
+      uuid: id(1),
+      promptId: typed.promptId,
+      command: "review",
+      content: "Review pull request 12.",
+    }
+    const note: DurableEvent = { _tag: "ContextAdded", uuid: id(2), origin: "hook", content: "It is Monday." }
+    assert.deepStrictEqual(after(typed, note, expanded), ["user: Review pull request 12., It is Monday."])
+  })
+
+  it("does not show a refused prompt, and keeps what was said beside it", () => {
+    const typed = prompt("delete everything")
+    const refused: DurableEvent = { _tag: "PromptRefused", promptId: typed.promptId, reason: "no" }
+    const history = History.from([typed, prompt("hello"), refused])
+    assert.deepStrictEqual(outline(history.messages()), ["user: hello"])
+    assert.deepStrictEqual(after(typed, refused), [])
+  })
+
+  it("cannot take back what the model has been shown", () => {
+    const typed = prompt("go")
+    const refused: DurableEvent = { _tag: "PromptRefused", promptId: typed.promptId, reason: "no" }
+    assert.deepStrictEqual(after(typed, request("r"), refused), ["user: go"])
+  })
+})

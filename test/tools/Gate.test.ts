@@ -2,11 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agents } from "../../src/agents/Agents.ts"
-import { ToolPoints, type ToolPointsShape } from "../../src/hooks/ToolPoints.ts"
+import type { Hooks } from "../../src/hooks/Hooks.ts"
 import { Person } from "../../src/permissions/Permissions.ts"
 import { ScriptedModel } from "../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
@@ -14,7 +13,7 @@ import { DeferAbove } from "../../src/tools/Deferral.ts"
 import * as Tool from "../../src/tools/Tool.ts"
 import { ToolSearch } from "../../src/tools/builtin/ToolSearch.ts"
 import { WebFetch } from "../../src/tools/builtin/WebFetch.ts"
-import { echo, hurried, note, only, open, play, resultsIn } from "../agents/session.ts"
+import { echo, ended, hurried, note, only, open, play, resultsIn } from "../agents/session.ts"
 
 const calls = (
   ...reply: ReadonlyArray<{ readonly tool: string; readonly input: Readonly<Record<string, unknown>> }>
@@ -25,35 +24,43 @@ const calls = (
   ],
 })
 
-const spoken = (points: Partial<ToolPointsShape>) => {
-  const silent: ToolPointsShape = {
-    concerns: () => true,
-    before: () => Effect.succeed({}),
-    after: () => Effect.succeed({}),
-  }
-  return Layer.succeed(ToolPoints, { ...silent, ...points })
-}
+const said = <Fields extends object>(fields: Fields) => ({
+  hookSpecificOutput: { hookEventName: "PreToolUse" as const, ...fields },
+})
 
 describe("before and after a tool", () => {
-  it.effect("others may forbid a call, change its arguments and its result, and tell the model more", () =>
+  it.effect("hooks may forbid a call, change its arguments and its result, and tell the model more", () =>
     Effect.gen(function* () {
       const heard: Array<unknown> = []
-      const points = spoken({
-        before: ({ input, tool }) =>
-          Effect.sync(() => {
-            heard.push(input)
-            if (tool === "Note") return { behavior: "deny", reason: "no notes today" }
-            return { updatedInput: { text: "other" }, context: ["mind the gap"] }
-          }),
-        after: ({ content }) => Effect.succeed({ updatedOutput: `<${String(content)}>` }),
-      })
+      const embed = (engine: Hooks["Service"]) =>
+        Effect.gen(function* () {
+          yield* engine.on("PreToolUse", ({ tool_input, tool_name }) =>
+            Effect.sync(() => {
+              heard.push(tool_input)
+              return tool_name === "Note"
+                ? said({ permissionDecision: "deny" as const, permissionDecisionReason: "no notes today" })
+                : said({ updatedInput: { text: "other" }, additionalContext: "mind the gap" })
+            }),
+          )
+          yield* engine.on("PostToolUse", ({ tool_response }) =>
+            Effect.succeed({
+              decision: "block" as const,
+              reason: "look twice",
+              hookSpecificOutput: {
+                hookEventName: "PostToolUse" as const,
+                updatedToolOutput: `<${String(tool_response)}>`,
+              },
+            }),
+          )
+        })
       const book = calls({ tool: "Echo", input: { text: "hi" } }, { tool: "Note", input: { text: "x" } })
-      const { events, requests } = yield* play(book, "go").pipe(Effect.provide(points))
+      const { events, requests } = yield* play(book, "go", {}, {}, embed)
       assert.deepStrictEqual(heard, [{ text: "hi" }, { text: "x" }])
       const last = JSON.stringify(requests[1]?.body.messages.at(-1))
       assert.include(last, "<other>")
       assert.include(last, "no notes today")
       assert.include(last, "mind the gap")
+      assert.include(last, "PostToolUse:Echo hook says: look twice")
       assert.deepStrictEqual(
         only(events, "ToolEnded").map(({ outcome, tool }) => `${tool} ${outcome}`),
         ["Echo completed", "Note denied"],
@@ -68,11 +75,62 @@ describe("before and after a tool", () => {
     }),
   )
 
-  it.effect("arguments that others put in are decoded and judged like the model's", () =>
+  it.effect("arguments that hooks put in are decoded and judged like the model's", () =>
     Effect.gen(function* () {
-      const points = spoken({ before: () => Effect.succeed({ behavior: "allow", updatedInput: { text: 7 } }) })
-      const { events } = yield* play(calls({ tool: "Echo", input: { text: "hi" } }), "go").pipe(Effect.provide(points))
+      const embed = (engine: Hooks["Service"]) =>
+        engine.on("PreToolUse", () => Effect.succeed(said({ permissionDecision: "allow", updatedInput: { text: 7 } })))
+      const { events } = yield* play(calls({ tool: "Echo", input: { text: "hi" } }), "go", {}, {}, embed)
       assert.match(String(only(events, "ToolEnded")[0]?.content), /do not fit Echo/)
+    }),
+  )
+
+  it.effect("a failure is told to its own hooks, and an output of another shape is left as it is", () =>
+    Effect.gen(function* () {
+      const heard: Array<string> = []
+      const fails = Tool.make({
+        name: "Fails",
+        description: "Fails.",
+        input: Schema.Struct({}),
+        run: () => Effect.fail(new Tool.ToolFailure({ message: "it broke" })),
+      })
+      const embed = (engine: Hooks["Service"]) =>
+        Effect.gen(function* () {
+          yield* engine.on("PostToolUseFailure", ({ error, tool_use_id }, id) =>
+            Effect.sync(() => {
+              heard.push(error)
+              assert.strictEqual(tool_use_id, id)
+            }),
+          )
+          yield* engine.on("PostToolUse", () =>
+            Effect.succeed({
+              hookSpecificOutput: { hookEventName: "PostToolUse" as const, updatedToolOutput: { text: 1 } },
+            }),
+          )
+        })
+      const book = calls({ tool: "Echo", input: { text: "hi" } }, { tool: "Fails", input: {} })
+      const { requests } = yield* play(book, "go", { tools: [echo, fails] }, {}, embed)
+      assert.deepStrictEqual(heard, ["it broke"])
+      assert.deepStrictEqual(resultsIn(requests[1]), ["hi", "it broke"])
+    }),
+  )
+
+  it.effect("a hook that wants a person to be asked is named to them, and one that ends the work ends the turn", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const person: Person = {
+        ask: ({ why }) => Effect.sync(() => ({ allow: asked.push(why) > 0 })),
+      }
+      const embed = (engine: Hooks["Service"]) =>
+        engine.on("PreToolUse", () =>
+          Effect.succeed({ ...said({ permissionDecision: "ask" as const }), continue: false, stopReason: "enough" }),
+        )
+      const book = calls({ tool: "Echo", input: { text: "hi" } })
+      const { events, requests } = yield* play(book, "go", { permissionMode: "default" }, {}, embed).pipe(
+        Effect.provideService(Person, person),
+      )
+      assert.deepStrictEqual(asked, ["[Session] a hook wants it to be asked"])
+      assert.deepStrictEqual(ended(events).terminal, { reason: "hook_stopped", detail: "enough" })
+      assert.lengthOf(requests, 1)
     }),
   )
 })

@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Context from "effect/Context"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { execFileSync, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -17,6 +17,7 @@ import * as NodeProcess from "../../src/platform/NodeProcess.ts"
 import type { DurableEvent } from "../../src/protocol/Event.ts"
 import { MaxOutputBytes, MaxRunning, type StartOptions, Tasks, variable } from "../../src/tools/Tasks.ts"
 import { Workspace } from "../../src/tools/Workspace.ts"
+import { smallDisk } from "../agents/realWorld.ts"
 import { becomes, living, marker } from "./processes.ts"
 
 /** One session's tasks, until `close`. */
@@ -56,18 +57,6 @@ const withSession = <A, E>(
       Effect.sync(() => fs.rmSync(made.temp, { recursive: true, force: true })),
     ),
   ).pipe(Effect.scoped)
-
-/** A disk of one megabyte; `undefined` where nobody may mount one. */
-const smallDisk = (): string | undefined => {
-  const at = fs.mkdtempSync(path.join(os.tmpdir(), "troupe-full-"))
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", at], { stdio: "ignore" })
-    return at
-  } catch {
-    fs.rmdirSync(at)
-    return undefined
-  }
-}
 
 describe("a background task", () => {
   it.live("goes on by itself, and its end is told once, with its exit code", () =>
@@ -255,22 +244,21 @@ describe("a background task", () => {
   )
 
   it.live("goes on when its output can no longer be written, and the reader hears of it", ({ skip }) =>
-    Effect.acquireUseRelease(
-      Effect.sync(smallDisk),
-      (disk) =>
-        Effect.gen(function* () {
-          if (disk === undefined) return skip("a full disk needs the right to mount one")
-          const { start, tasks, close } = yield* session({ config: disk })
-          const task = yield* start("head -c 3000000 /dev/zero | tr '\\0' z; exit 5")
-          yield* tasks.ended(task.id)
-          assert.deepInclude(tasks.find(task.id), { status: "failed", exitCode: 5 })
-          const news = yield* tasks.read(task.id, 100)
-          assert.match(news.problem ?? "", /ENOSPC/)
-          assert.match(news.text, /^z+$/)
-          yield* close
-        }).pipe(Effect.scoped),
-      (disk) => Effect.sync(() => disk !== undefined && execFileSync("umount", ["-l", disk]) && fs.rmdirSync(disk)),
-    ),
+    Effect.gen(function* () {
+      const disk = yield* smallDisk
+      if (disk === undefined) return skip("a full disk needs the right to mount one")
+      const { start, tasks, close } = yield* session({ config: disk })
+      const task = yield* start("head -c 3000000 /dev/zero | tr '\\0' z; exit 5")
+      yield* tasks.ended(task.id)
+      assert.deepInclude(tasks.find(task.id), { status: "failed", exitCode: 5 })
+      const news = yield* tasks.read(task.id, 100)
+      assert.match(news.problem ?? "", /ENOSPC/)
+      assert.match(news.text, /^z+$/)
+      // The disk has room again for whatever else must be written.
+      const { bavail, bsize } = fs.statfsSync(disk)
+      assert.isAbove(bavail * bsize, 300_000)
+      yield* close
+    }).pipe(Effect.scoped),
   )
 
   it.live("is refused when too many run", () =>

@@ -4,6 +4,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import { HookEngine } from "../../hooks/HookEngine.ts"
 import { Host } from "../../platform/Host.ts"
 import { Process, type RunResult } from "../../platform/Process.ts"
 import type { Ripgrep } from "../../platform/Ripgrep.ts"
@@ -69,8 +70,8 @@ const description = `Runs a command in bash and returns what it prints.
 - Output over ${maxResultChars} characters is cut in the middle; the whole of it (up to 64 MB) is saved to a file that is named in the result.
 - Use Read, Edit, Write, Glob and Grep rather than cat, sed, echo, find and grep. Quote paths with spaces. Join dependent commands with &&.`
 
-/** The command may end with `exit`, so the directory is noted when the shell ends, whatever ends it. */
-const wrapper = `readonly __command=$1 __cwd=$2; set --; trap 'builtin pwd >|"$__cwd" 2>/dev/null' EXIT; eval "$__command"`
+/** What hooks left for commands comes first. The command may end with `exit`, so the directory is noted when the shell ends, whatever ends it. */
+const wrapper = `readonly __command=$1 __cwd=$2 __before=$3; set --; trap 'builtin pwd >|"$__cwd" 2>/dev/null' EXIT; eval "$__before"; eval "$__command"`
 
 const limits = Effect.map(Host, (host) => {
   const number = (name: string, otherwise: number) => {
@@ -119,6 +120,7 @@ const run = Effect.fnUntraced(function* (input: Input, call: Tool.ToolCall) {
   const fs = yield* FileSystem.FileSystem
   const processes = yield* Process
   const host = yield* Host
+  const tasks = yield* Tasks.Tasks
   yield* validate(input)
   if (input.run_in_background === true) return yield* inBackground(input, call.toolUseId)
   const timeout = input.timeout ?? (yield* limits).usual
@@ -133,9 +135,9 @@ const run = Effect.fnUntraced(function* (input: Input, call: Tool.ToolCall) {
   const start = yield* directory
   const spec = {
     command: "bash",
-    args: ["-c", wrapper, "bash", input.command, cwdFile],
+    args: ["-c", wrapper, "bash", input.command, cwdFile, (yield* HookEngine).shellPreamble()],
     cwd: start,
-    env: { ...host.allEnv, PWD: start, ...quiet },
+    env: { ...host.allEnv, PWD: start, ...quiet, ...tasks.mark() },
   }
   const ran = streamed(call, (onOutput) =>
     Effect.gen(function* () {
@@ -162,6 +164,7 @@ const inBackground = Effect.fnUntraced(function* (input: Input, toolUseId: strin
   const tasks = yield* Tasks.Tasks
   const context = yield* Effect.context<Sandbox | Host | Workspace | Ripgrep>()
   const host = yield* Host
+  const before = (yield* HookEngine).shellPreamble()
   const { command, description, timeout } = input
   const task = yield* tasks
     .start({
@@ -173,7 +176,7 @@ const inBackground = Effect.fnUntraced(function* (input: Input, toolUseId: strin
       env: { ...host.allEnv, ...quiet },
       timeout,
       within: (spec, scope) =>
-        Shelter.started(input, spec, []).pipe(
+        Shelter.started(input, before === "" ? spec : { ...spec, args: ["-c", `${before}\n${command}`] }, []).pipe(
           Effect.map((started) => started.command),
           Effect.provideContext(context),
           Scope.provide(scope),

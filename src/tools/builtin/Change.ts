@@ -6,6 +6,7 @@
 import { structuredPatch } from "diff"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Schema from "effect/Schema"
 import { Files } from "../../platform/Files.ts"
 import * as Text from "../../platform/Text.ts"
 import { under } from "../../security/Sensitive.ts"
@@ -82,16 +83,32 @@ export const apply = Effect.fnUntraced(function* (change: Change) {
   )
 })
 
-export interface Hunk {
-  readonly oldStart: number
-  readonly oldLines: number
-  readonly newStart: number
-  readonly newLines: number
-  readonly lines: ReadonlyArray<string>
+export const Hunk = Schema.Struct({
+  oldStart: Schema.Finite,
+  oldLines: Schema.Finite,
+  newStart: Schema.Finite,
+  newLines: Schema.Finite,
+  lines: Schema.Array(Schema.String),
+})
+export type Hunk = typeof Hunk.Type
+
+/** What the typed output of every change of a text file says; `fileHash` is for the memory of what this session has seen. */
+export const outputFields = {
+  filePath: Schema.String,
+  structuredPatch: Schema.Array(Hunk),
+  originalFile: Schema.NullOr(Schema.String),
+  fileHash: Schema.String,
 }
 
+export const output = (change: Change) => ({
+  filePath: change.path,
+  structuredPatch: patch(change),
+  originalFile: originalFile(change),
+  fileHash: change.hash,
+})
+
 /** Empty for a new file, and where the two have too little in common for a diff to be worth its time. */
-export const patch = (change: Change): ReadonlyArray<Hunk> =>
+const patch = (change: Change): ReadonlyArray<Hunk> =>
   change.original === null
     ? []
     : (structuredPatch(change.path, change.path, change.original, change.text, "", "", {

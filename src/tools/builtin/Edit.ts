@@ -19,6 +19,14 @@ const Input = Schema.Struct({
 })
 type Input = typeof Input.Type
 
+const Output = Schema.Struct({
+  ...Change.outputFields,
+  oldString: Schema.String,
+  newString: Schema.String,
+  userModified: Schema.Boolean,
+  replaceAll: Schema.Boolean,
+})
+
 const description = `Replaces a passage in a file that has been read in this session.
 - old_string must match the file exactly, white space included, and without the line numbers that Read shows.
 - It must occur exactly once: add lines around it until it does, or set replace_all to change every occurrence, as when renaming.
@@ -85,10 +93,11 @@ const notFound = (path: string, text: string, input: Passage): Tool.ToolFailure 
   return failure(`${said} ${why} line ${near.line}:\n${near.text}`)
 }
 
-export const Edit = Tool.make<Input, Services>({
+export const Edit = Tool.make<Input, Services, typeof Output.Type>({
   name: "Edit",
   description,
   input: Input,
+  output: Output,
   // Repeating it could replace what the first run put there; the evidence tells whether it happened.
   idempotency: "once",
   maxResultChars: 100_000,
@@ -104,14 +113,11 @@ export const Edit = Tool.make<Input, Services>({
     return {
       content: change.before === undefined ? `Created ${change.path}.` : `Edited ${change.path} ${where}.`,
       structured: {
-        filePath: change.path,
+        ...Change.output(change),
         oldString: input.old_string,
         newString: input.new_string,
-        originalFile: Change.originalFile(change),
-        structuredPatch: Change.patch(change),
         userModified: false,
         replaceAll: input.replace_all ?? false,
-        fileHash: change.hash,
       },
     }
   }),

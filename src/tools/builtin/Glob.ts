@@ -18,6 +18,17 @@ const Input = Schema.Struct({
 })
 type Input = typeof Input.Type
 
+const Output = Schema.Struct({
+  filenames: Schema.Array(Schema.String),
+  durationMs: Schema.Finite,
+  numFiles: Schema.Finite,
+  truncated: Schema.Boolean,
+  /** Also those that are not told of. */
+  totalMatches: Schema.Finite,
+  /** False: there are even more. */
+  countIsComplete: Schema.Boolean,
+})
+
 const maxFiles = 100
 
 const description = `Finds files by name with a glob such as **/*.ts or src/**/{a,b}*.json.
@@ -40,10 +51,11 @@ const split = Effect.fnUntraced(function* (input: Input) {
 
 const isOff = (value: string | undefined): boolean => value === "false" || value === "0"
 
-export const Glob = Tool.make<Input, Services>({
+export const Glob = Tool.make<Input, Services, typeof Output.Type>({
   name: "Glob",
   description,
   input: Input,
+  output: Output,
   readOnly: true,
   concurrencySafe: true,
   maxResultChars: 100_000,
@@ -83,7 +95,14 @@ export const Glob = Tool.make<Input, Services>({
     const durationMs = (yield* Clock.currentTimeMillis) - startedAt
     return {
       content: [...(filenames.length === 0 ? ["No files match."] : filenames), ...notes].join("\n"),
-      structured: { filenames, durationMs, numFiles: filenames.length, truncated },
+      structured: {
+        filenames,
+        durationMs,
+        numFiles: filenames.length,
+        truncated,
+        totalMatches: all.length,
+        countIsComplete: !found.truncated,
+      },
     }
   }),
 })

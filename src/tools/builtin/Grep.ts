@@ -1,9 +1,12 @@
 /** Owns searching inside files with regular expressions. */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as FileSystem from "effect/FileSystem"
-import * as Option from "effect/Option"
+import * as Fiber from "effect/Fiber"
 import * as Path from "effect/Path"
+import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { Files } from "../../platform/Files.ts"
 import { type Found, Ripgrep } from "../../platform/Ripgrep.ts"
 import * as Tool from "../Tool.ts"
 import { Workspace } from "../Workspace.ts"
@@ -41,6 +44,36 @@ const Input = Schema.Struct({
 type Input = typeof Input.Type
 type Mode = NonNullable<Input["output_mode"]>
 
+/** One shape for each mode; the totals count what is on other pages too. */
+const paged = { appliedLimit: Schema.optionalKey(Schema.Finite), appliedOffset: Schema.optionalKey(Schema.Finite) }
+const Output = Schema.Union([
+  Schema.Struct({
+    mode: Schema.Literal("files_with_matches"),
+    numFiles: Schema.Finite,
+    filenames: Schema.Array(Schema.String),
+    totalFiles: Schema.Finite,
+    ...paged,
+  }),
+  Schema.Struct({
+    mode: Schema.Literal("content"),
+    numFiles: Schema.Literal(0),
+    filenames: Schema.Tuple([]),
+    content: Schema.String,
+    numLines: Schema.Finite,
+    totalLines: Schema.Finite,
+    ...paged,
+  }),
+  Schema.Struct({
+    mode: Schema.Literal("count"),
+    numFiles: Schema.Finite,
+    filenames: Schema.Tuple([]),
+    content: Schema.String,
+    numMatches: Schema.Finite,
+    ...paged,
+  }),
+])
+type Answer = Tool.ToolOutput<typeof Output.Type>
+
 const defaultLimit = 250
 
 const description = `Searches file contents with ripgrep. Use it instead of grep or rg in Bash.
@@ -48,10 +81,11 @@ const description = `Searches file contents with ripgrep. Use it instead of grep
 - Files ignored by git are skipped, hidden ones are not.
 - Start with the names of the files, then look at content with -C, or Read.`
 
-export const Grep = Tool.make<Input, Services>({
+export const Grep = Tool.make<Input, Services, typeof Output.Type>({
   name: "Grep",
   description,
   input: Input,
+  output: Output,
   readOnly: true,
   concurrencySafe: true,
   maxResultChars: 100_000,
@@ -60,24 +94,30 @@ export const Grep = Tool.make<Input, Services>({
     const workspace = yield* Workspace
     return { reads: yield* touched(input.path === undefined || input.path === "" ? workspace.cwd() : input.path) }
   }),
-  run: Effect.fnUntraced(function* (input) {
-    const ripgrep = yield* Ripgrep
-    const workspace = yield* Workspace
-    const { at } = yield* locate(input.path)
-    const mode = input.output_mode ?? "files_with_matches"
-    const isTellable = yield* tellable(at)
-    // With a mark behind each name, where some of them must not be told.
-    const marked = isTellable === undefined || mode === "files_with_matches" ? [] : ["--null"]
-    const args = [...options(input, mode), ...marked, "--regexp", input.pattern, "--", yield* shortName(at)]
-    const found = yield* ripgrep.run(args, workspace.cwd()).pipe(Effect.mapError(refused))
-    const told =
-      isTellable === undefined ? found.lines : found.lines.flatMap((line) => filtered(line, mode, isTellable))
-    // The place "." shows up in front of every name.
-    const lines = told.map((line) => (line.startsWith("./") ? line.slice(2) : line))
-    if (mode === "content") return content(page(input, lines), found)
-    if (mode === "count") return counts(page(input, lines), found)
-    return files(page(input, yield* newestFirst(lines)), found)
-  }),
+  run: (input) => Effect.scoped(search(input)),
+})
+
+const search = Effect.fnUntraced(function* (input: Input) {
+  const ripgrep = yield* Ripgrep
+  const workspace = yield* Workspace
+  const { at } = yield* locate(input.path)
+  const mode = input.output_mode ?? "files_with_matches"
+  const isTellable = yield* tellable(at)
+  // With a mark behind each name, where some of them must not be told.
+  const marked = isTellable === undefined || mode === "files_with_matches" ? [] : ["--null"]
+  const args = [...options(input, mode), ...marked, "--regexp", input.pattern, "--", yield* shortName(at)]
+  const cwd = workspace.cwd()
+  const byAge = mode === "files_with_matches" ? yield* ages(cwd) : undefined
+  const found = yield* ripgrep
+    .run(args, cwd, byAge === undefined ? {} : { onLines: byAge.see })
+    .pipe(Effect.mapError(refused))
+  const told = isTellable === undefined ? found.lines : found.lines.flatMap((line) => filtered(line, mode, isTellable))
+  const sorted = byAge === undefined ? told : yield* byAge.newestFirst(told)
+  // The place "." shows up in front of every name.
+  const lines = sorted.map((line) => (line.startsWith("./") ? line.slice(2) : line))
+  if (mode === "content") return content(page(input, lines), found)
+  if (mode === "count") return counts(page(input, lines), found)
+  return files(page(input, lines), found)
 })
 
 /** A line as it would be without the mark, or nothing. */
@@ -129,22 +169,33 @@ const globs = (given: string): ReadonlyArray<string> =>
     .flatMap((part) => (/[{}]/.test(part) ? [part] : part.split(",")))
     .filter((glob) => glob !== "")
 
-const newestFirst = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
-  const fs = yield* FileSystem.FileSystem
+/**
+ * Puts finds in order, the newest first. How old each is, is found out while the search goes on: where there are thousands, looking
+ * at them takes as long as the search itself.
+ */
+const ages = Effect.fnUntraced(function* (cwd: string) {
+  const files = yield* Files
   const paths = yield* Path.Path
-  const workspace = yield* Workspace
-  const dated = yield* Effect.forEach(
-    names,
-    (name) =>
-      fs.stat(paths.resolve(workspace.cwd(), name)).pipe(
-        Effect.map((info) => Option.match(info.mtime, { onNone: () => 0, onSome: (date) => date.getTime() })),
-        Effect.orElseSucceed(() => 0),
-        Effect.map((time) => ({ name, time })),
-      ),
-    // In bursts: waking a thread for each look takes longer than the look.
-    { concurrency: 1_000 },
+  const finds = yield* Queue.unbounded<ReadonlyArray<string>, Cause.Done>()
+  const times = new Map<string, number>()
+  const looking = yield* Stream.fromQueue(finds).pipe(
+    Stream.runForEachArray((lists) => {
+      const names = lists.flat()
+      return Effect.map(files.changedAt(names.map((name) => paths.resolve(cwd, name))), (found) => {
+        for (const [index, name] of names.entries()) times.set(name, found[index] ?? 0)
+      })
+    }),
+    Effect.forkScoped({ startImmediately: true }),
   )
-  return dated.sort((a, b) => b.time - a.time || (a.name < b.name ? -1 : 1)).map(({ name }) => name)
+  const age = (name: string) => times.get(name) ?? 0
+  return {
+    see: (names: ReadonlyArray<string>): void => void Queue.offerUnsafe(finds, names),
+    newestFirst: Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+      yield* Queue.end(finds)
+      yield* Fiber.join(looking)
+      return names.toSorted((a, b) => age(b) - age(a) || (a < b ? -1 : 1))
+    }),
+  }
 })
 
 interface Page {
@@ -184,7 +235,7 @@ const said = (lines: ReadonlyArray<string>, shown: Page, found: Found): string =
     ...unsearched(found.problems),
   ].join("\n")
 
-const content = (shown: Page, found: Found): Tool.ToolOutput => ({
+const content = (shown: Page, found: Found): Answer => ({
   content: said(shown.lines.length === 0 ? [none("matches", shown)] : shown.lines, shown, found),
   structured: {
     mode: "content",
@@ -192,11 +243,12 @@ const content = (shown: Page, found: Found): Tool.ToolOutput => ({
     filenames: [],
     content: shown.lines.join("\n"),
     numLines: shown.lines.length,
+    totalLines: shown.all.length,
     ...shown.applied,
   },
 })
 
-const counts = (shown: Page, found: Found): Tool.ToolOutput => {
+const counts = (shown: Page, found: Found): Answer => {
   // Of all files, also of those on other pages.
   const numMatches = shown.all.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(":") + 1)), 0)
   const numFiles = shown.all.length
@@ -214,12 +266,13 @@ const counts = (shown: Page, found: Found): Tool.ToolOutput => {
   }
 }
 
-const files = (shown: Page, found: Found): Tool.ToolOutput => ({
+const files = (shown: Page, found: Found): Answer => ({
   content: said(shown.lines.length === 0 ? [none("files", shown)] : shown.lines, shown, found),
   structured: {
     mode: "files_with_matches",
     numFiles: shown.lines.length,
     filenames: shown.lines,
+    totalFiles: shown.all.length,
     ...shown.applied,
   },
 })

@@ -4,8 +4,10 @@
  * A block the API refuses would be sent again with every later request of the session, so nothing doubtful passes.
  */
 import * as Base64 from "effect/encoding/Base64"
+import * as Schema from "effect/Schema"
 
-export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp"
+export const ImageType = Schema.Literals(["image/png", "image/jpeg", "image/gif", "image/webp"])
+export type ImageType = typeof ImageType.Type
 
 export interface Image {
   readonly type: ImageType

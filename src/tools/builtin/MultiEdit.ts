@@ -22,12 +22,9 @@ const Input = Schema.Struct({
 type Input = typeof Input.Type
 
 const Output = Schema.Struct({
-  filePath: Schema.String,
+  ...Change.outputFields,
   edits: Schema.Array(Passage),
-  originalFile: Schema.NullOr(Schema.String),
-  structuredPatch: Schema.Array(Schema.Unknown),
   userModified: Schema.Boolean,
-  fileHash: Schema.String,
 })
 type Output = typeof Output.Type
 
@@ -83,14 +80,7 @@ export const MultiEdit = Tool.make<Input, Services, Output>({
     const count = input.edits.length === 1 ? "1 edit" : `${input.edits.length} edits`
     return {
       content: change.before === undefined ? `Created ${change.path}.` : `Made ${count} in ${change.path}.`,
-      structured: {
-        filePath: change.path,
-        edits: input.edits,
-        originalFile: Change.originalFile(change),
-        structuredPatch: Change.patch(change),
-        userModified: false,
-        fileHash: change.hash,
-      },
+      structured: { ...Change.output(change), edits: input.edits, userModified: false },
     }
   }),
 })

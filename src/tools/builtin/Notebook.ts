@@ -15,7 +15,7 @@ const CellOutput = Schema.Struct({
   ename: Schema.optionalKey(Schema.String),
   evalue: Schema.optionalKey(Schema.String),
 })
-const Cell = Schema.Struct({
+export const Cell = Schema.Struct({
   id: Schema.optionalKey(Schema.String),
   cell_type: Schema.String,
   source: Lines,

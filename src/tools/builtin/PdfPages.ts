@@ -1,18 +1,35 @@
-/** Owns PDF documents for the model: short ones as they look, parts of any as text. */
+/** Owns PDF documents for the model: up to ten pages as they look, more of them as text. */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Pdf from "../../platform/Pdf.ts"
 import type { ToolFailure, ToolOutput } from "../Tool.ts"
 import * as Excerpt from "./Excerpt.ts"
 import * as Media from "./Media.ts"
 import { failure, megabytes, type Source } from "./Source.ts"
 
-/** Longer documents are read in parts. */
+/** Shown as they look; longer documents are read in parts. */
 export const maxWhole = 10
 /** In one part. */
 export const maxPages = 20
+/** Of a part that is shown as it looks: a conversation may hold several. */
+const maxPartBytes = 4 * 1024 * 1024
+
+/** A document as a whole, or a part of it. */
+export const Output = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("pdf"),
+    file: Schema.Struct({ filePath: Schema.String, originalSize: Schema.Finite }),
+  }),
+  Schema.Struct({
+    type: Schema.Literal("parts"),
+    file: Schema.Struct({ filePath: Schema.String, originalSize: Schema.Finite, count: Schema.Finite }),
+    firstPage: Schema.Finite,
+  }),
+])
+type Answer = ToolOutput<typeof Output.Type>
 
 /** `"3"`, `"1-5"`, `"7-"`; `undefined` when it is none of these. */
-export const range = (given: string): { readonly from: number; readonly to: number } | undefined => {
+export const range = (given: string): Range | undefined => {
   const [, first, dash, last] = /^\s*(\d{1,6})\s*(-?)\s*(\d{1,6})?\s*$/.exec(given) ?? []
   if (first === undefined || (dash === "" && last !== undefined)) return undefined
   const from = Number(first)
@@ -21,11 +38,7 @@ export const range = (given: string): { readonly from: number; readonly to: numb
 }
 
 /** Scoped inside: nothing of the document stays open. */
-export const read = (
-  source: Source,
-  title: string,
-  pages: string | undefined,
-): Effect.Effect<ToolOutput, ToolFailure> =>
+export const read = (source: Source, title: string, pages: string | undefined): Effect.Effect<Answer, ToolFailure> =>
   Effect.scoped(
     Effect.gen(function* () {
       const { path, bytes } = source
@@ -33,7 +46,7 @@ export const read = (
       const pdf = yield* Pdf.open(bytes).pipe(
         Effect.mapError((error) => failure(`Cannot read ${path}: ${error.message}.`)),
       )
-      if (pages !== undefined && pages.trim() !== "") return yield* part(source, pdf, pages)
+      if (pages !== undefined && pages.trim() !== "") return yield* part(source, pdf, title, pages)
       const parts = `Read a part of it with pages, at most ${maxPages} at once: pages: "1-${Math.min(pdf.pages, maxPages)}".`
       if (pdf.pages > maxWhole)
         return yield* failure(`${path} has ${pdf.pages} pages, too many to show at once. ${parts}`)
@@ -42,7 +55,9 @@ export const read = (
           `${path} is too large to show (${megabytes(bytes.length)}, the limit is ${megabytes(Media.maxPdfBytes)}). ${parts}`,
         )
       }
-      const output: ToolOutput = {
+      // The service takes only what everybody can read.
+      if (pdf.encrypted) return yield* asText(source, pdf, { from: 1, to: pdf.pages }, "the document is encrypted")
+      const output: Answer = {
         content: [Media.pdfBlock(bytes, title)],
         structured: { type: "pdf", file: { filePath: path, originalSize: bytes.length } },
       }
@@ -50,7 +65,12 @@ export const read = (
     }),
   )
 
-const part = Effect.fnUntraced(function* (source: Source, pdf: Pdf.Pdf, pages: string) {
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+const part = Effect.fnUntraced(function* (source: Source, pdf: Pdf.Pdf, title: string, pages: string) {
   const wanted = range(pages)
   if (wanted === undefined) {
     return yield* failure(`pages must look like "3", "1-5" or "7-", not ${JSON.stringify(pages)}. Pages count from 1.`)
@@ -58,11 +78,32 @@ const part = Effect.fnUntraced(function* (source: Source, pdf: Pdf.Pdf, pages: s
   const { from } = wanted
   if (from > pdf.pages) return yield* failure(`${source.path} has ${pdf.pages} pages; there is no page ${from}.`)
   const to = Math.min(wanted.to, pdf.pages)
-  if (to - from + 1 > maxPages) {
+  const count = to - from + 1
+  if (count > maxPages) {
     return yield* failure(
-      `${to - from + 1} pages are too many at once; the limit is ${maxPages}. Begin with pages: "${from}-${from + maxPages - 1}".`,
+      `${count} pages are too many at once; the limit is ${maxPages}. Begin with pages: "${from}-${from + maxPages - 1}".`,
     )
   }
+  if (count > maxWhole) return yield* asText(source, pdf, { from, to }, `at most ${maxWhole} pages are shown at once`)
+  if (pdf.encrypted) return yield* asText(source, pdf, { from, to }, "the document is encrypted")
+  const cut = yield* pdf.part(from, to)
+  if (cut === undefined) return yield* asText(source, pdf, { from, to }, "they cannot be taken out of the document")
+  if (cut.length > maxPartBytes) {
+    const limit = `the limit is ${megabytes(maxPartBytes)}${count > 1 ? "; ask for fewer" : ""}`
+    return yield* asText(source, pdf, { from, to }, `with their pictures they have ${megabytes(cut.length)}, ${limit}`)
+  }
+  const named = `${title}, ${count === 1 ? `page ${from}` : `pages ${from} to ${to}`} of ${pdf.pages}`
+  const output: Answer = {
+    content: [Media.pdfBlock(cut, named)],
+    structured: partOf(source, from, count),
+  }
+  return output
+})
+
+const partOf = ({ path, bytes }: Source, firstPage: number, count: number) =>
+  ({ type: "parts", file: { filePath: path, originalSize: bytes.length, count }, firstPage }) as const
+
+const asText = Effect.fnUntraced(function* (source: Source, pdf: Pdf.Pdf, { from, to }: Range, why: string) {
   const said: Array<string> = []
   let tokens = 0
   let page = from
@@ -80,13 +121,7 @@ const part = Effect.fnUntraced(function* (source: Source, pdf: Pdf.Pdf, pages: s
     )
   }
   if (page <= to) said.push(`[Pages ${from} to ${page - 1}. Read on with pages: "${page}-${to}".]`)
-  const output: ToolOutput = {
-    content: said.join("\n"),
-    structured: {
-      type: "parts",
-      file: { filePath: source.path, originalSize: source.bytes.length, count: page - from },
-      firstPage: from,
-    },
-  }
+  said.push(`[Only the words of these pages, without pictures: ${why}.]`)
+  const output: Answer = { content: said.join("\n"), structured: partOf(source, from, page - from) }
   return output
 })

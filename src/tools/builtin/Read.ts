@@ -25,16 +25,48 @@ const Input = Schema.Struct({
 })
 type Input = typeof Input.Type
 
+/** What was read, by its kind. Pictures and documents themselves are in the content; here they would be kept a second time. */
+const Output = Schema.Union([
+  Schema.Struct({
+    type: Schema.Literal("text"),
+    file: Schema.Struct({
+      filePath: Schema.String,
+      content: Schema.String,
+      numLines: Schema.Finite,
+      startLine: Schema.Finite,
+      totalLines: Schema.Finite,
+      fileHash: Schema.String,
+    }),
+  }),
+  Schema.Struct({
+    type: Schema.Literal("image"),
+    file: Schema.Struct({
+      filePath: Schema.String,
+      type: Media.ImageType,
+      originalSize: Schema.Finite,
+      dimensions: Schema.optionalKey(Schema.Struct({ originalWidth: Schema.Finite, originalHeight: Schema.Finite })),
+    }),
+  }),
+  Schema.Struct({
+    type: Schema.Literal("notebook"),
+    file: Schema.Struct({ filePath: Schema.String, cells: Schema.Array(Notebook.Cell), fileHash: Schema.String }),
+  }),
+  ...PdfPages.Output.members,
+])
+type Output = typeof Output.Type
+type Answer = Tool.ToolOutput<Output>
+
 const description = `Reads a file. Lines come back numbered as by \`cat -n\`: number, tab, content; the number is not part of the file.
 - Up to ${Excerpt.maxLines} lines from the start; pass offset and limit to read another part of a long file. Lines over ${Excerpt.maxLineChars} characters are cut.
 - Shows images (PNG, JPEG, GIF, WebP) and short PDF files as they look, and notebooks (.ipynb) as cells with outputs.
-- A PDF of more than ${PdfPages.maxWhole} pages is read as text, in parts named by pages.
+- A PDF of more than ${PdfPages.maxWhole} pages is read in parts named by pages; parts of more than ${PdfPages.maxWhole} pages come as text.
 - Reads files only; list directories with Glob or ls. Several files can be read at once in parallel calls.`
 
-export const Read = Tool.make<Input, Services>({
+export const Read = Tool.make<Input, Services, Output>({
   name: "Read",
   description,
   input: Input,
+  output: Output,
   readOnly: true,
   concurrencySafe: true,
   maxResultChars: Number.POSITIVE_INFINITY,
@@ -55,7 +87,8 @@ export const Read = Tool.make<Input, Services>({
     if (cells !== undefined) {
       memory.sawAll(source.path, source.hash)
       const file = { filePath: source.path, cells, fileHash: source.hash }
-      return { content: Notebook.render(cells), structured: { type: "notebook", file } }
+      const answer: Answer = { content: Notebook.render(cells), structured: { type: "notebook", file } }
+      return answer
     }
     return yield* readText(source, text, input)
   }),
@@ -63,7 +96,7 @@ export const Read = Tool.make<Input, Services>({
 
 const imageKinds = new Set([".png", ".jpg", ".jpeg", ".gif", ".webp"])
 
-const readImage = (source: Source): Effect.Effect<Tool.ToolOutput, Tool.ToolFailure> => {
+const readImage = (source: Source): Effect.Effect<Answer, Tool.ToolFailure> => {
   const found = Media.image(source.bytes)
   if (found === undefined) {
     return Effect.fail(
@@ -82,7 +115,9 @@ const readImage = (source: Source): Effect.Effect<Tool.ToolOutput, Tool.ToolFail
         filePath: source.path,
         type: found.type,
         originalSize: source.bytes.length,
-        ...(found.size !== undefined && { dimensions: found.size }),
+        ...(found.size !== undefined && {
+          dimensions: { originalWidth: found.size.width, originalHeight: found.size.height },
+        }),
       },
     },
   })
@@ -105,11 +140,12 @@ const readText = Effect.fnUntraced(function* (source: Source, text: string, inpu
       : []),
   ]
   const { content } = excerpt
-  return {
+  const answer: Answer = {
     content: [...(excerpt.numbered === "" ? [] : [excerpt.numbered]), ...notes].join("\n"),
     structured: {
       type: "text",
       file: { filePath: source.path, content, numLines, startLine, totalLines, fileHash: source.hash },
     },
   }
+  return answer
 })

@@ -1,6 +1,7 @@
 /** Owns the four tools of the task list: create, get, update, list. The list itself is `TaskStore`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { HookEngine } from "../../hooks/HookEngine.ts"
 import * as Tool from "../Tool.ts"
 import { family } from "./ListTools.ts"
 import { failure, type Services } from "./Source.ts"
@@ -18,6 +19,17 @@ const unknown = (id: string) =>
     const known = tasks.map((task) => `#${task.id}`).join(", ")
     return failure(`There is no task #${id}. ${known === "" ? "The list is empty." : `There are: ${known}.`}`)
   })
+
+/** A hook may keep a task from being created or closed; the model is told why. */
+const heard = Effect.fnUntraced(function* (
+  event: "TaskCreated" | "TaskCompleted",
+  { description, id, subject }: Pick<TaskStore.Task, "id" | "subject" | "description">,
+) {
+  const { concerns, fire } = yield* HookEngine
+  if (!concerns(event)) return
+  const { block } = yield* fire(event, { task_id: id, task_subject: subject, task_description: description })
+  if (block !== undefined) return yield* failure(block.reason)
+})
 
 const CreateInput = Schema.Struct({
   subject: Words.annotate({ description: "Short title, as an order: Fix the login" }),
@@ -42,6 +54,7 @@ export const TaskCreate = Tool.make<typeof CreateInput.Type, Services, typeof Cr
     TaskStore.alone(
       Effect.gen(function* () {
         const id = yield* TaskStore.nextId
+        yield* heard("TaskCreated", { id, subject, description })
         yield* TaskStore.save({
           id,
           subject,
@@ -168,6 +181,7 @@ const update = Effect.fnUntraced(function* (input: Update) {
     blockedBy: union(task.blockedBy, addBlockedBy),
     ...(metadata !== undefined && { metadata: Object.fromEntries(merged) }),
   }
+  if (status === "completed" && task.status !== "completed") yield* heard("TaskCompleted", next)
   for (const other of others) {
     yield* TaskStore.save({
       ...other,

@@ -12,6 +12,12 @@ const Input = Schema.Struct({
 })
 type Input = typeof Input.Type
 
+const Output = Schema.Struct({
+  type: Schema.Literals(["create", "update"]),
+  ...Change.outputFields,
+  content: Schema.String,
+})
+
 const description = `Writes a whole file: creates it, with missing directories, or replaces what is there.
 - An existing file must have been read in this session first.
 - To change a part of a file use Edit, which needs only the changed passage.
@@ -28,10 +34,11 @@ const plan = Effect.fnUntraced(function* (input: Input) {
   return change
 })
 
-export const Write = Tool.make<Input, Services>({
+export const Write = Tool.make<Input, Services, typeof Output.Type>({
   name: "Write",
   description,
   input: Input,
+  output: Output,
   idempotency: "idempotent",
   maxResultChars: 100_000,
   summary: (input) => `Write ${input.file_path}`,
@@ -45,14 +52,7 @@ export const Write = Tool.make<Input, Services>({
     const created = change.before === undefined
     return {
       content: created ? `Created ${change.path}.` : `Replaced the content of ${change.path}.`,
-      structured: {
-        type: created ? "create" : "update",
-        filePath: change.path,
-        content: input.content,
-        structuredPatch: Change.patch(change),
-        originalFile: Change.originalFile(change),
-        fileHash: change.hash,
-      },
+      structured: { type: created ? "create" : "update", ...Change.output(change), content: input.content },
     }
   }),
 })

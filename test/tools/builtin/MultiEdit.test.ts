@@ -39,6 +39,9 @@ describe("MultiEdit", () => {
         assert.match(yield* edit(fits, { old_string: "x", new_string: "a" }), /nothing to change/)
         assert.match(yield* edit(), /edits/)
         assert.strictEqual(text("a.txt"), "a b\n")
+        put("a.txt", "a c\n")
+        assert.match(yield* edit(fits), /has changed since it was last read/)
+        assert.strictEqual(text("a.txt"), "a c\n")
       }),
     ),
   )

@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { execFileSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
+import * as Pdf from "../../../src/platform/Pdf.ts"
 import { Read } from "../../../src/tools/builtin/Read.ts"
 import { FileMemory } from "../../../src/tools/FileMemory.ts"
-import { pdf } from "./pdf.ts"
+import { encryptedPdf, pdf } from "./pdf.ts"
 import { call, inWorkspace, refusal, said } from "./kit.ts"
 
 const png = (width: number, height: number): Buffer => {
@@ -138,7 +140,9 @@ describe("Read", () => {
         assert.deepStrictEqual(output.content, [
           { type: "image", source: { type: "base64", media_type: "image/png", data: png(10, 20).toString("base64") } },
         ])
-        assert.deepInclude((output.structured as { file: object }).file, { dimensions: { width: 10, height: 20 } })
+        assert.deepInclude((output.structured as { file: object }).file, {
+          dimensions: { originalWidth: 10, originalHeight: 20 },
+        })
         assert.match(yield* refusal(Read, { file_path: put("fake.png", "not an image") }), /is not a PNG/)
         assert.match(yield* refusal(Read, { file_path: put("wide.png", png(9000, 1)) }), /9000×1 pixels/)
         const heavy = Buffer.concat([png(10, 10), Buffer.alloc(4 * 1024 * 1024)])
@@ -181,24 +185,86 @@ describe("Read", () => {
     ),
   )
 
-  it.live("reads pages of a PDF as text, at most twenty at once", () =>
+  it.live("shows up to ten pages of a longer PDF as they look, as a document of their own", () =>
+    inWorkspace(({ put }) =>
+      Effect.gen(function* () {
+        const file_path = put("long.pdf", pdf(Array.from({ length: 25 }, (_, index) => `Words of page ${index + 1}`)))
+        const shown = Effect.fnUntraced(function* (pages: string) {
+          const output = yield* call(Read, { file_path, pages })
+          const [block] = output.content as ReadonlyArray<{ type: string; title: string; source: { data: string } }>
+          assert.strictEqual(block?.type, "document")
+          const part = yield* Pdf.open(Buffer.from(block?.source.data ?? "", "base64"))
+          const words = yield* Effect.forEach(
+            Array.from({ length: part.pages }, (_, index) => index + 1),
+            part.text,
+          )
+          return { title: block?.title, words, structured: output.structured }
+        })
+        const one = yield* shown("2")
+        assert.deepStrictEqual(one.words, ["Words of page 2"])
+        assert.strictEqual(one.title, "long.pdf, page 2 of 25")
+        const originalSize = fs.statSync(file_path).size
+        assert.deepStrictEqual(one.structured, {
+          type: "parts",
+          file: { filePath: file_path, originalSize, count: 1 },
+          firstPage: 2,
+        })
+        const last = yield* shown("24-")
+        assert.deepStrictEqual(last.words, ["Words of page 24", "Words of page 25"])
+        assert.strictEqual(last.title, "long.pdf, pages 24 to 25 of 25")
+        assert.strictEqual((yield* shown("20-99")).words.length, 6)
+        assert.strictEqual((yield* shown("1-10")).words.length, 10)
+      }).pipe(Effect.scoped),
+    ),
+  )
+
+  it.live("reads more pages of a PDF as text, at most twenty at once, and says that it did", () =>
     inWorkspace(({ put }) =>
       Effect.gen(function* () {
         const names = Array.from({ length: 25 }, (_, index) => (index === 3 ? "" : `Words of page ${index + 1}`))
         const file_path = put("long.pdf", pdf(names))
-        const read = (pages: string) => said(Read, { file_path, pages })
         const refused = (pages?: string) => refusal(Read, pages === undefined ? { file_path } : { file_path, pages })
         assert.match(yield* refused(), /has 25 pages, too many .* pages: "1-20"/)
-        assert.strictEqual(yield* read("2"), "[page 2 of 25]\nWords of page 2")
-        assert.match(yield* read("3-5"), /page 3\n.*page 4 of 25\]\n\[This page has no text.*\]\n\[page 5/s)
-        assert.match(yield* read("24-"), /Words of page 24\n\[page 25 of 25\]\nWords of page 25$/)
-        assert.match(yield* read("20-99"), /page 25/)
+        const text = yield* said(Read, { file_path, pages: "3-13" })
+        assert.match(
+          text,
+          /^\[page 3 of 25\]\nWords of page 3\n.*page 4 of 25\]\n\[This page has no text.*\]\n\[page 5/s,
+        )
+        assert.match(
+          text,
+          /Words of page 13\n\[Only the words .* without pictures: at most 10 pages are shown at once\.\]$/,
+        )
         assert.match(yield* refused("1-25"), /25 pages are too many at once.*"1-20"/)
         assert.match(yield* refused("26"), /has 25 pages; there is no page 26/)
         for (const bad of ["0", "5-2", "a", "1,2", "-3", "1 2"])
           assert.match(yield* refused(bad), /pages must look like/)
-        const output = yield* call(Read, { file_path, pages: "1-2" })
+        const output = yield* call(Read, { file_path, pages: "1-11" })
         assert.deepInclude(output.structured, { type: "parts", firstPage: 1 })
+      }),
+    ),
+  )
+
+  it.live("reads pages that are too large to show as text", () =>
+    inWorkspace(({ put }) =>
+      Effect.gen(function* () {
+        const ballast = randomBytes(4 * 1024 * 1024).toString("base64")
+        const file_path = put("heavy.pdf", pdf(["First", "Second"], { ballast }))
+        const one = yield* said(Read, { file_path, pages: "2" })
+        assert.match(one, /^\[page 2 of 2\]\nSecond\n.* they have 4\.\d MB, the limit is 4\.0 MB\.\]$/)
+        const both = yield* said(Read, { file_path, pages: "1-2" })
+        assert.match(both, /^\[page 1 of 2\]\nFirst\n.*the limit is 4\.0 MB; ask for fewer\.\]$/s)
+      }),
+    ),
+  )
+
+  it.live("reads an encrypted PDF that needs no password as text, since the service would refuse it", () =>
+    inWorkspace(({ put }) =>
+      Effect.gen(function* () {
+        const file_path = put("locked.pdf", encryptedPdf(["Hidden words"]))
+        for (const input of [{ file_path }, { file_path, pages: "1" }]) {
+          const text = yield* said(Read, input)
+          assert.match(text, /^\[page 1 of 1\]\nHidden words\n\[Only the words .*: the document is encrypted\.\]$/)
+        }
       }),
     ),
   )
@@ -206,9 +272,9 @@ describe("Read", () => {
   it.live("keeps pages of a PDF within its budget of tokens", () =>
     inWorkspace(({ put }) =>
       Effect.gen(function* () {
-        const file_path = put("dense.pdf", pdf(Array.from({ length: 4 }, () => `${"word ".repeat(20)}\n`.repeat(600))))
-        const text = yield* said(Read, { file_path, pages: "1-4" })
-        assert.match(text, /\[Pages 1 to 1. Read on with pages: "2-4".\]$/)
+        const dense = Array.from({ length: 11 }, () => `${"word ".repeat(20)}\n`.repeat(600))
+        const text = yield* said(Read, { file_path: put("dense.pdf", pdf(dense)), pages: "1-11" })
+        assert.match(text, /\n\[Pages 1 to 1. Read on with pages: "2-11".\]\n\[Only the words/)
         assert.isBelow(text.length, 80_000)
       }),
     ),

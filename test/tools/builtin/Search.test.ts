@@ -101,9 +101,31 @@ describe("Grep", () => {
         const output = yield* call(Grep, { pattern: "needle", glob: "*.ts" })
         const filenames = ["src/a.ts", ".hidden/e.ts", "src/deep/b.ts"]
         assert.strictEqual(output.content, filenames.join("\n"))
-        assert.deepStrictEqual(output.structured, { mode: "files_with_matches", numFiles: 3, filenames })
+        assert.deepStrictEqual(output.structured, { mode: "files_with_matches", numFiles: 3, filenames, totalFiles: 3 })
         assert.strictEqual(yield* said(Grep, { pattern: "needle", "-i": true, type: "js" }), "src/c.js")
         assert.strictEqual(yield* said(Grep, { pattern: "nowhere" }), "No files found.")
+      }),
+    ),
+  )
+
+  it.live("puts two thousand files in order of their age, page by page", () =>
+    inWorkspace((place) =>
+      Effect.gen(function* () {
+        const names = Array.from({ length: 2_000 }, (_, index) => `d${index % 7}/f${index}.txt`)
+        for (const [index, name] of names.entries()) {
+          place.put(name, "needle\n")
+          old(place, name, index)
+        }
+        const output = yield* call(Grep, { pattern: "needle" })
+        assert.deepStrictEqual(output.structured, {
+          mode: "files_with_matches",
+          numFiles: 250,
+          filenames: names.slice(0, 250),
+          totalFiles: 2_000,
+          appliedLimit: 250,
+        })
+        const last = yield* said(Grep, { pattern: "needle", offset: 1_990 })
+        assert.strictEqual(last, names.slice(1_990).join("\n"))
       }),
     ),
   )

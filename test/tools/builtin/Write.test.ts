@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as fs from "node:fs"
+import { fromCause } from "../../../src/platform/FileError.ts"
+import { Files } from "../../../src/platform/Files.ts"
 import { judge } from "../../../src/tools/builtin/Change.ts"
+import { Edit } from "../../../src/tools/builtin/Edit.ts"
 import { Read } from "../../../src/tools/builtin/Read.ts"
 import { Write } from "../../../src/tools/builtin/Write.ts"
 import { call, inWorkspace, refusal } from "./kit.ts"
@@ -88,6 +91,23 @@ describe("Write", () => {
         assert.match(yield* refusal(Write, { file_path: "a" }), /content/)
         assert.match(yield* refusal(Write, { file_path: "a", content: { json: true } }), /content/)
         assert.deepStrictEqual(fs.readdirSync(at()).sort(), ["file", "photo.bin"])
+      }),
+    ),
+  )
+
+  it.live("says that the disk is full, and knows that the file is still the old one", () =>
+    inWorkspace(({ put, text }) =>
+      Effect.gen(function* () {
+        const file_path = put("a.txt", "old\n")
+        yield* call(Read, { file_path })
+        const full = (_: string, relative: string) =>
+          Effect.fail(fromCause("write", relative, Object.assign(new Error("no space left"), { code: "ENOSPC" })))
+        const onFullDisk = Effect.updateService(Files, (files) => ({ ...files, writeInside: full }))
+        const failed = yield* Effect.flip(onFullDisk(call(Write, { file_path, content: "new\n" })))
+        assert.match(failed.message, /a\.txt.*(?:no space left|disk is full)/i)
+        assert.strictEqual(text("a.txt"), "old\n")
+        yield* call(Edit, { file_path, old_string: "old", new_string: "new" })
+        assert.strictEqual(text("a.txt"), "new\n")
       }),
     ),
   )

@@ -1,0 +1,221 @@
+/** What the gate finds out about shell lines on a real disk, and what is decided then: names, links, repositories. */
+import { assert, describe, it } from "@effect/vitest"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import * as NodePath from "@effect/platform-node/NodePath"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Git } from "../../src/platform/Git.ts"
+import { Host } from "../../src/platform/Host.ts"
+import * as NodeProcess from "../../src/platform/NodeProcess.ts"
+import * as NodeRipgrep from "../../src/platform/NodeRipgrep.ts"
+import * as Decide from "../../src/policy/Decide.ts"
+import * as Rules from "../../src/policy/Rules.ts"
+import * as Examine from "../../src/tools/Examine.ts"
+import * as Tool from "../../src/tools/Tool.ts"
+import { ToolCatalog } from "../../src/tools/ToolCatalog.ts"
+import { Workspace } from "../../src/tools/Workspace.ts"
+
+const Bash = Tool.make({
+  name: "Bash",
+  description: "Runs nothing.",
+  input: Schema.Struct({ command: Schema.String }),
+  effects: ({ command }) => Effect.succeed({ executes: command }),
+  run: () => Effect.succeed({ content: "" }),
+})
+
+const git = (cwd: string, ...args: ReadonlyArray<string>) =>
+  execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.com", ...args], {
+    cwd,
+    env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
+    stdio: "ignore",
+  })
+
+interface Place {
+  readonly root: string
+  readonly write: (name: string, text?: string) => void
+  readonly link: (to: string, name: string) => void
+  /** In default mode unless another is given. */
+  readonly decided: (
+    command: string,
+    rules?: { readonly allow?: ReadonlyArray<string>; readonly deny?: ReadonlyArray<string> },
+    mode?: Decide.DecideContext["mode"],
+  ) => Effect.Effect<string>
+}
+
+const within = (test: (place: Place) => Effect.Effect<void, never, Workspace>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "troupe-examine-")))),
+    (temp) => {
+      const [root, home] = [path.join(temp, "work"), path.join(temp, "home")]
+      fs.mkdirSync(root)
+      fs.mkdirSync(home)
+      const host = Host.layerTest({ env: { PATH: process.env.PATH }, cwd: root, home, tmpDir: os.tmpdir() })
+      const platform = Layer.mergeAll(NodeFileSystem.layer, NodePath.layer, NodeProcess.layer, host)
+      const services = Layer.mergeAll(
+        Workspace.layer({ cwd: root, sessionId: "s" }),
+        ToolCatalog.layer(),
+        Git.layer,
+        NodeRipgrep.layer,
+      ).pipe(Layer.provideMerge(platform))
+      return Effect.gen(function* () {
+        yield* (yield* ToolCatalog).register(Bash)
+        const examine = yield* Examine.make
+        const decided: Place["decided"] = Effect.fnUntraced(function* (command, { allow = [], deny = [] } = {}, mode) {
+          const ready = yield* examine({ id: "1", name: "Bash", input: { command } }, 0)
+          if (ready._tag === "Rejected") return `rejected: ${ready.why}`
+          const texts = (["allow", "deny"] as const).flatMap((behavior) =>
+            (behavior === "allow" ? allow : deny).map((text) => ({
+              behavior,
+              text,
+              root,
+              source: { kind: "project" as const, file: "project.json" },
+            })),
+          )
+          const rules = Rules.compile(texts, { cwd: root, home, managedOnly: false })
+          return Decide.decide(ready.ask.call, rules, { cwd: root, home, mode: mode ?? "default" }).decision
+        })
+        const at = (name: string) => path.join(root, name)
+        yield* test({
+          root,
+          decided,
+          write: (name, text = "x\n") => {
+            fs.mkdirSync(path.dirname(at(name)), { recursive: true })
+            fs.writeFileSync(at(name), text)
+          },
+          link: (to, name) => fs.symlinkSync(to, at(name)),
+        })
+      }).pipe(Effect.scoped, Effect.provide(services))
+    },
+    (temp) => Effect.sync(() => fs.rmSync(temp, { recursive: true, force: true })),
+  )
+
+const secret = { deny: ["Read(.env)", "Read(keys/one)"] }
+
+describe("a file that no rule lets be read", () => {
+  it.live("stays out of reach by links that searches and comparisons follow", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, write }) {
+        write(".env")
+        write("keys/one")
+        write("a/x")
+        write("b/x")
+        assert.strictEqual(yield* decided("diff a b", secret), "allow")
+        assert.strictEqual(yield* decided("diff a/x b/x", secret), "allow")
+        link("../.env", "a/y")
+        assert.strictEqual(yield* decided("diff a b", secret), "deny")
+        link("keys", "k")
+        assert.strictEqual(yield* decided("grep -r x k", secret), "deny")
+        assert.strictEqual(yield* decided("grep -r x b", secret), "allow")
+        link("/etc/hostname", "b/out")
+        assert.strictEqual(yield* decided("diff b keys"), "ask")
+      }),
+    ),
+  )
+
+  it.live("is not shown by git where it is tracked, in whatever way it is named", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, root, write }) {
+        git(root, "init", "-q")
+        write("a.txt")
+        write("src/b.txt")
+        write(".env")
+        git(root, "add", "a.txt", "src")
+        git(root, "commit", "-q", "-m", "one: two")
+        const shown = ["git diff", "git show", "git log -p", "git grep x", "git status -v", "git blame a.txt"]
+        for (const line of shown) assert.strictEqual(yield* decided(line, secret), "allow", line)
+        for (const line of [
+          "git show :.env",
+          "git show :0:.env",
+          "git show 'HEAD^{/one: t}:.env'",
+          "git log -L1,1:.env",
+        ])
+          assert.strictEqual(yield* decided(line, secret), "deny", line)
+        write("keys/one")
+        git(root, "add", "-f", ".env", "keys")
+        for (const line of [...shown, "git diff -- '*nv'", "git show HEAD:keys", "git cat-file -p :keys/one"])
+          assert.strictEqual(yield* decided(line, secret), "deny", line)
+        const others = [
+          "git diff --stat",
+          "git log --oneline -5",
+          "git status",
+          "git diff -- src a.txt",
+          "git ls-files",
+        ]
+        for (const line of others) assert.strictEqual(yield* decided(line, secret), "allow", line)
+      }),
+    ),
+  )
+
+  it.live("is not read through a directory of /proc, which is another one for every process", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, write }) {
+        write("a")
+        assert.strictEqual(yield* decided("cat /proc/self/cwd/a"), "ask")
+        assert.strictEqual(yield* decided("cat /dev/null"), "allow")
+      }),
+    ),
+  )
+})
+
+describe("a pattern", () => {
+  it.live("is asked about when it matches a file whose name is an option", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, write }) {
+        write("a")
+        for (const line of ["grep x *", "wc -l *", "cat *"]) assert.strictEqual(yield* decided(line), "allow", line)
+        write("-r")
+        for (const line of ["grep x *", "wc -l *", "cat *"]) assert.strictEqual(yield* decided(line), "ask", line)
+        assert.strictEqual(yield* decided("cat a*"), "allow")
+      }),
+    ),
+  )
+})
+
+describe("accepted edits", () => {
+  it.live("do not reach a protected file by a name that the line itself makes", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, write }) {
+        write(".git/config")
+        write("config")
+        link(".git", "l")
+        const decide = (line: string) => decided(line, {}, "acceptEdits")
+        for (const line of ["cp config other", "mv config b && cat b", "rm -rf config", "mkdir -p x/y && touch x/y/z"])
+          assert.strictEqual(yield* decide(line), "allow", line)
+        for (const line of [
+          "mv l x && cp config x/config",
+          "cp -P l x && echo a > x/config",
+          "cp -l .git/config x",
+          "cp -s .git/config x",
+          "cp --target=.git config",
+          "mv --targ=.git config",
+          "cp --rec evil/. .",
+        ])
+          assert.strictEqual(yield* decide(line), "ask", line)
+      }),
+    ),
+  )
+})
+
+describe("a directory behind a link", () => {
+  it.live("is entered by its own name, so that .. and git mean what is checked", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, root, write }) {
+        git(root, "init", "-q")
+        write("evil/deep/x")
+        git(path.join(root, "evil"), "init", "-q")
+        git(path.join(root, "evil"), "config", "core.fsmonitor", "touch /tmp/never")
+        link("evil/deep", "l")
+        const workspace = yield* Workspace
+        assert.strictEqual(yield* decided("git status"), "allow")
+        assert.isTrue(yield* workspace.enter("l"))
+        assert.strictEqual(workspace.cwd(), path.join(root, "evil/deep"))
+        assert.strictEqual(yield* decided("git status"), "ask")
+      }),
+    ),
+  )
+})
