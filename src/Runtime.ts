@@ -10,10 +10,13 @@ import type * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Agents, OutputSlots } from "./agents/Agents.ts"
+import { StopHoldCap } from "./agents/SessionHooks.ts"
+import { MaxDepth } from "./agents/Subagents.ts"
 import { type Defaults, SessionDefaults } from "./agents/SessionDefaults.ts"
 import { CostGovernor } from "./cost/CostGovernor.ts"
 import { ModelTable } from "./cost/ModelTable.ts"
 import * as ModelSpec from "./cost/ModelSpec.ts"
+import { Hooks } from "./hooks/Hooks.ts"
 import { Model } from "./model/Model.ts"
 import type { Provider } from "./model/Provider.ts"
 import * as Providers from "./model/Providers.ts"
@@ -26,13 +29,15 @@ import { Host } from "./platform/Host.ts"
 import type { HttpFetch } from "./platform/HttpFetch.ts"
 import type { Process } from "./platform/Process.ts"
 import type { Ripgrep } from "./platform/Ripgrep.ts"
+import { MarkdownIndex } from "./platform/MarkdownIndex.ts"
 import { Watch } from "./platform/Watch.ts"
 import * as Rules from "./policy/Rules.ts"
+import { Effort } from "./protocol/Effort.ts"
 import * as PermissionMode from "./protocol/PermissionMode.ts"
-import { between } from "./settings/ConfigChange.ts"
-import { follow, hostWith, Settings, type SettingsOptions, type Snapshot } from "./settings/Settings.ts"
+import { follow, hostWith, Settings, type SettingsOptions, type Snapshot, sliceOf } from "./settings/Settings.ts"
 import type { SettingsError } from "./settings/SettingsError.ts"
 import { render } from "./settings/SettingsLayer.ts"
+import { SkillLibrary } from "./skills/SkillLibrary.ts"
 import { DeferAbove, shareOf } from "./tools/Deferral.ts"
 import { MaxConcurrentCalls } from "./tools/Round.ts"
 
@@ -49,7 +54,7 @@ export interface RuntimeOptions<E = never, R = never> {
 /** What a platform must provide. `TroupeNode.layer` does for Node. */
 export type Platform = Host | Files | FileSystem.FileSystem | Path.Path | Process | Ripgrep | HttpFetch
 
-export type Services = Agents | Model | ModelTable | CostGovernor | Settings | Git
+export type Services = Agents | Model | ModelTable | CostGovernor | Settings | Git | Hooks
 
 /**
  * Everything an agent needs, on top of a platform.
@@ -66,7 +71,8 @@ export const layer = <E = never, R = never>(
     Layer.provide(Layer.effect(Classifier, fromModel)),
     Layer.provideMerge(Model.layer),
     Layer.provide(provider),
-    Layer.provideMerge(Layer.mergeAll(table, CostGovernor.layer(), Git.layer)),
+    Layer.provide(SkillLibrary.layer),
+    Layer.provideMerge(Layer.mergeAll(table, CostGovernor.layer(), Git.layer, Hooks.layer, MarkdownIndex.layer)),
     Layer.provide(knobs),
     // From here down the host has the settings' environment on top of the shell's.
     Layer.provide(host),
@@ -122,11 +128,15 @@ const knobs = Layer.unwrap(
     const defaults = Layer.succeed(SessionDefaults, yield* sessionDefaults)
     const concurrency = positive(env("CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY"))
     const slot = positive(env("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+    const holds = positive(env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"))
+    const depth = positive(env("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"))
     const deferAbove = shareOf(env("ENABLE_TOOL_SEARCH"))
     return Layer.mergeAll(
       defaults,
       concurrency === undefined ? Layer.empty : Layer.succeed(MaxConcurrentCalls, concurrency),
       deferAbove === undefined ? Layer.empty : Layer.succeed(DeferAbove, deferAbove),
+      holds === undefined ? Layer.empty : Layer.succeed(StopHoldCap, holds),
+      depth === undefined ? Layer.empty : Layer.succeed(MaxDepth, depth),
       slot === undefined ? Layer.empty : Layer.succeed(OutputSlots, [slot, slot] as const),
     )
   }),
@@ -135,40 +145,39 @@ const knobs = Layer.unwrap(
 const sessionDefaults = Effect.gen(function* () {
   const settings = yield* Settings
   const { cwd, env } = yield* Host
-  const read = Effect.gen(function* (): Effect.fn.Return<Defaults, SettingsError> {
-    const { layers } = yield* settings.current
-    const { value: permissions = {} } = yield* settings.slice("permissions", Permissions)
-    const { value: model } = yield* settings.slice("model", Schema.String)
-    const { value: fallbackModel } = yield* settings.slice("fallbackModel", Schema.String)
+  const read = Effect.fnUntraced(function* (layers: Snapshot["layers"]): Effect.fn.Return<Defaults, SettingsError> {
+    const { value: permissions = {} } = yield* sliceOf(layers, "permissions", Permissions)
+    const { value: model } = yield* sliceOf(layers, "model", Schema.String)
+    const { value: fallbackModel } = yield* sliceOf(layers, "fallbackModel", Schema.String)
+    const { value: effort } = yield* sliceOf(layers, "effortLevel", Effort)
+    const { value: agent } = yield* sliceOf(layers, "agent", Schema.String)
     return {
+      agent,
       model: env("ANTHROPIC_MODEL") ?? model,
       fallbackModel,
+      effort,
       permissionMode: permissions.defaultMode,
       rules: { rules: Rules.fromSettings(layers, cwd), limits: Rules.limits(layers) },
       addDirs: permissions.additionalDirectories,
+      layers,
     }
   })
   // A policy that cannot be read stops the start; one that breaks later leaves what was good.
-  let good = yield* read
+  let good = yield* read((yield* settings.current).layers)
+  const defaultsOf = (layers: Snapshot["layers"]) =>
+    Effect.catch(read(layers), (error) => Effect.as(Effect.logWarning(error.message), good))
   const current = Effect.gen(function* () {
-    good = yield* Effect.catch(read, (error) => Effect.as(Effect.logWarning(error.message), good))
+    good = yield* defaultsOf((yield* settings.current).layers)
     return good
   })
-  const updateOf = (before: Snapshot | undefined, after: Snapshot) =>
-    Effect.map(current, (defaults) => ({
-      defaults,
-      changes: before === undefined ? [] : between(before.layers, after.layers),
-      warnings: before === undefined ? [] : after.fresh.map(render),
-    }))
   const updates = settings.changes.pipe(
-    Stream.mapAccum(
-      (): Snapshot | undefined => undefined,
-      (before, after): readonly [Snapshot, ReadonlyArray<readonly [Snapshot | undefined, Snapshot]>] => [
-        after,
-        [[before, after]],
-      ],
-    ),
-    Stream.mapEffect(([before, after]) => updateOf(before, after)),
+    Stream.zipWithIndex,
+    Stream.map(([{ fresh, layers }, index]) => ({
+      layers,
+      defaultsOf,
+      // What was wrong at the start has been said at the start.
+      warnings: index === 0 ? [] : fresh.map(render),
+    })),
   )
   return { current, updates }
 })

@@ -8,7 +8,7 @@ import * as Budget from "./kernel/Budget.ts"
 import * as Ids from "./kernel/Ids.ts"
 import * as Terminal from "./protocol/Terminal.ts"
 import * as Tool from "./tools/Tool.ts"
-import * as Tools from "./tools/builtin/Coding.ts"
+import * as Tools from "./agents/Toolset.ts"
 
 /**
  * Everything agents need, as one layer. Two of them in one process share nothing.
@@ -152,7 +152,7 @@ export { Budget }
 export { Tool }
 
 /**
- * The built-in tools; `coding` is Read, Write, Edit, Bash, Glob and Grep.
+ * The built-in tools: `coding` for files, commands and the web; `all` has those that send out agents and use skills as well.
  *
  * @example
  * const readers = Tools.coding.filter(({ name }) => ["Read", "Glob", "Grep"].includes(name))
@@ -229,6 +229,51 @@ export type { PermissionMode } from "./protocol/PermissionMode.ts"
  * }).pipe(Effect.provideService(Person, person))
  */
 export { Person } from "./permissions/Permissions.ts"
+
+/**
+ * Functions that are heard in every session of the runtime, at the events that settings' hooks know too; each for as long as its
+ * scope is open.
+ *
+ * @example
+ * const guarded = Effect.gen(function* () {
+ *   const hooks = yield* Hooks
+ *   yield* hooks.on(
+ *     "PreToolUse",
+ *     ({ tool_input }) =>
+ *       Effect.succeed(
+ *         JSON.stringify(tool_input).includes("production")
+ *           ? { decision: "block", reason: "Not in production." }
+ *           : undefined,
+ *       ),
+ *     { matcher: "Bash" },
+ *   )
+ * })
+ */
+export { Hooks } from "./hooks/Hooks.ts"
+
+/**
+ * The events at which hooks run.
+ *
+ * @example
+ * const noisy: ReadonlyArray<HookEventName> = ["PreToolUse", "PostToolUse"]
+ */
+export type { HookEventName } from "./hooks/HookEvents.ts"
+
+/**
+ * What a hook may answer: the JSON that a command would print.
+ *
+ * @example
+ * const enough: HookJson = { continue: false, stopReason: "It is late." }
+ */
+export type { HookJson } from "./hooks/HookOutput.ts"
+
+/**
+ * The matcher of a hook that cannot be read.
+ *
+ * @example
+ * const why = (error: BadMatcher) => error.why
+ */
+export { BadMatcher } from "./hooks/Hooks.ts"
 
 /**
  * What was spent, by model and by agent.

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import type { Explained } from "../hooks/HookIndex.ts"
 import * as Actor from "../kernel/Actor.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
@@ -17,8 +18,11 @@ import * as Usage from "../protocol/Usage.ts"
 import type { Controls, ControlsState } from "../session/Controls.ts"
 import { JournalError } from "../session/JournalError.ts"
 import { Recorder, type RecorderShape } from "../session/Recorder.ts"
+import type { HelpEntry } from "../skills/Skills.ts"
 import type { ToolCatalog } from "../tools/ToolCatalog.ts"
 import type { ToolRunner } from "../tools/ToolRunner.ts"
+import type { AgentDefinition } from "./Definition.ts"
+import type { Front } from "./Front.ts"
 import * as Interrupts from "./Interrupts.ts"
 import * as Turn from "./Turn.ts"
 
@@ -176,8 +180,10 @@ const unfinished = (promptId: string, detail: string): EventOf<"TurnEnded"> => (
   costUsd: 0,
 })
 
+export type EndReason = "clear" | "resume" | "logout" | "prompt_input_exit" | "other"
+
 /** An open agent, for those who talk to it. It ends with the scope it was opened in. */
-export interface Agent {
+export interface Agent extends Front {
   readonly sessionId: string
   readonly cwd: string
   readonly journalPath: string
@@ -198,6 +204,17 @@ export interface Agent {
   readonly interrupt: (kind?: "abort" | "stop") => Effect.Effect<boolean>
   readonly setModel: (model: string, by?: string) => Effect.Effect<void>
   readonly setPermissionMode: (mode: PermissionMode, by?: string) => Effect.Effect<void>
+  /** What a hook wants to begin with, where nobody says anything else. */
+  readonly initialPrompt: string | undefined
+  readonly outputStyle: string
+  /** The kinds of agents that it could send out. */
+  readonly agentTypes: Effect.Effect<ReadonlyArray<AgentDefinition>>
+  /** What may be typed as `/name`: skills and commands, with where they stand. */
+  readonly commands: Effect.Effect<ReadonlyArray<HelpEntry>>
+  /** Its hooks, and for each that does not run, why not. */
+  readonly hooks: () => ReadonlyArray<Explained>
+  /** Why the session is about to end, for the hooks that hear of it. */
+  readonly leaving: (reason: EndReason) => void
   readonly status: Effect.Effect<{ readonly busy: boolean; readonly queued: number }, Actor.ActorDown>
   /** Everything that happens from now on, whoever caused it. */
   readonly watch: RecorderShape["watch"]
@@ -211,6 +228,13 @@ export const make = (
     readonly recorder: RecorderShape
     readonly controls: Controls["Service"]
     readonly catalog: ToolCatalog["Service"]
+    readonly initialPrompt: string | undefined
+    readonly leaving: (reason: EndReason) => void
+    readonly outputStyle: string
+    readonly agentTypes: Agent["agentTypes"]
+    readonly commands: Agent["commands"]
+    readonly hooks: Agent["hooks"]
+    readonly front: Front
   },
 ): Agent => {
   const { recorder, controls, catalog } = session
@@ -225,6 +249,7 @@ export const make = (
   const down = Stream.fromEffect(Effect.flatMap(Actor.awaitDown(ref), Effect.fail))
 
   return {
+    ...session.front,
     sessionId: recorder.sessionId,
     cwd: session.cwd,
     journalPath: recorder.journal.path,
@@ -232,6 +257,12 @@ export const make = (
     problems: session.problems,
     tools: catalog.names,
     controls: controls.current,
+    initialPrompt: session.initialPrompt,
+    outputStyle: session.outputStyle,
+    agentTypes: session.agentTypes,
+    commands: session.commands,
+    hooks: session.hooks,
+    leaving: session.leaving,
     prompt: (content, options) =>
       Stream.unwrap(
         Effect.gen(function* () {

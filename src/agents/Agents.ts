@@ -6,79 +6,33 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import type * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
-import * as SystemPrompt from "../context/SystemPrompt.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
-import type * as Actor from "../kernel/Actor.ts"
+import * as HookEngine from "../hooks/HookEngine.ts"
 import * as Ids from "../kernel/Ids.ts"
-import * as Supervisor from "../kernel/Supervisor.ts"
-import type { Model } from "../model/Model.ts"
-import type { Files } from "../platform/Files.ts"
-import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
-import type { Process } from "../platform/Process.ts"
-import type { Ripgrep } from "../platform/Ripgrep.ts"
 import * as Permissions from "../permissions/Permissions.ts"
 import * as RuleBook from "../permissions/RuleBook.ts"
 import type { Verdict } from "../policy/Decide.ts"
-import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
-import * as History from "../session/History.ts"
-import * as Journal from "../session/Journal.ts"
-import { JournalError, type SessionBusy } from "../session/JournalError.ts"
+import type { JournalError, SessionBusy } from "../session/JournalError.ts"
 import * as Recorder from "../session/Recorder.ts"
 import * as Sessions from "../session/Sessions.ts"
-import * as Transcript from "../session/Transcript.ts"
 import * as Examine from "../tools/Examine.ts"
-import { Tasks } from "../tools/Tasks.ts"
-import type { Tool } from "../tools/Tool.ts"
-import * as Agent from "./Agent.ts"
+import { ToolFailure } from "../tools/Tool.ts"
+import type * as Agent from "./Agent.ts"
+import * as Definitions from "./Definitions.ts"
+import type { OpenOptions } from "./Opening.ts"
+import * as Opening from "./Opening.ts"
 import * as SessionDefaults from "./SessionDefaults.ts"
 import * as SessionTools from "./SessionTools.ts"
-import * as StructuredOutput from "./StructuredOutput.ts"
+import type * as StructuredOutput from "./StructuredOutput.ts"
 
-export const version = "0.1.0"
+export { AgentUnavailable, BadSessionId, type OpenOptions, OutputSlots, version } from "./Opening.ts"
 
-/** What it finds in the runtime. Tools may need any of both. */
-type Needs = Model | ModelTable | Git | Files | FileSystem.FileSystem | Path.Path | Host | Process | Ripgrep
-
-/** The output limit of a request, and the one for a reply that needs more. */
-export const OutputSlots = Context.Reference<readonly [first: number, large: number]>(
-  "troupe/agents/Agents/OutputSlots",
-  {
-    defaultValue: () => [8_192, 64_000],
-  },
-)
-
-export interface OpenOptions<R = never> {
-  /** Where the agent works; the host's directory unless told. */
-  readonly cwd?: string | undefined
-  /** A model's name or alias. */
-  readonly model?: string | undefined
-  /** Takes over when the model is overloaded. */
-  readonly fallbackModel?: string | undefined
-  readonly permissionMode?: PermissionMode | undefined
-  /** How many replies a turn may take. */
-  readonly maxTurns?: number | undefined
-  readonly systemPrompt?: string | undefined
-  readonly appendSystemPrompt?: string | undefined
-  /** Permission rules: `Read`, `Bash(npm test *)`. */
-  readonly allowedTools?: ReadonlyArray<string> | undefined
-  readonly disallowedTools?: ReadonlyArray<string> | undefined
-  /** The tools the model is offered. */
-  readonly tools?: ReadonlyArray<Tool<R>> | undefined
-  /** More directories to work in. */
-  readonly addDirs?: ReadonlyArray<string> | undefined
-  /** A JSON Schema that the final answer must fit. */
-  readonly jsonSchema?: unknown
-  /** A UUID of one's own choice for a new session. */
-  readonly sessionId?: string | undefined
-}
+type Needs = SessionTools.Platform
 
 /** There is no session of that name here. */
 export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("SessionNotFound", {
@@ -86,16 +40,6 @@ export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("Sess
 }) {
   override get message(): string {
     return `There is no session ${this.sessionId} to resume. Check the id, the directory and CLAUDE_CONFIG_DIR, or use --continue for the latest one.`
-  }
-}
-
-/** A session id that is taken, or is no UUID. */
-export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", {
-  sessionId: Schema.String,
-  why: Schema.String,
-}) {
-  override get message(): string {
-    return `${this.sessionId} cannot be the id of a new session: ${this.why}`
   }
 }
 
@@ -117,7 +61,13 @@ export interface Explained {
   readonly problems: ReadonlyArray<string>
 }
 
-export type OpenError = JournalError | SessionBusy | SessionNotFound | BadSessionId | StructuredOutput.BadOutputSchema
+export type OpenError =
+  | JournalError
+  | SessionBusy
+  | SessionNotFound
+  | Opening.BadSessionId
+  | Opening.AgentUnavailable
+  | StructuredOutput.BadOutputSchema
 
 type Opening<R> = Effect.Effect<Agent.Agent, OpenError, Exclude<Exclude<R, SessionTools.Parts>, Needs> | Scope.Scope>
 
@@ -159,132 +109,20 @@ const make = Effect.gen(function* () {
   return Agents.of({
     open: Effect.fnUntraced(function* (options = {}) {
       const sessionId = options.sessionId ?? (yield* Ids.uuid)
-      return yield* provide(start(sessionId, { source: "startup", problems: [] }, options))
+      return yield* provide(Opening.open(sessionId, { source: "startup", problems: [] }, options))
     }),
     resume: Effect.fnUntraced(function* (sessionId, options = {}) {
       const problems = yield* prepare(sessionId, sessionId)
-      return yield* provide(start(sessionId, { source: "resume", problems }, options))
+      return yield* provide(Opening.open(sessionId, { source: "resume", problems }, options))
     }),
     fork: Effect.fnUntraced(function* (sessionId, options = {}) {
       const copy = options.sessionId ?? (yield* Ids.uuid)
       const problems = yield* prepare(sessionId, copy)
-      return yield* provide(start(copy, { source: "fork", problems }, options))
+      return yield* provide(Opening.open(copy, { source: "fork", problems }, options))
     }),
     explain: (call, options = {}) => provide(explaining(call, options)),
     latest: (cwd) => provide(Sessions.latest(cwd)),
   })
-})
-
-/** How a session comes to be opened, and what had to be put right before. */
-interface Origin {
-  readonly source: "startup" | "resume" | "fork"
-  readonly problems: ReadonlyArray<string>
-}
-
-const start = Effect.fnUntraced(function* <R>(sessionId: string, origin: Origin, options: OpenOptions<R>) {
-  const host = yield* Host
-  const git = yield* Git
-  const table = yield* ModelTable
-  const defaults = yield* (yield* SessionDefaults.SessionDefaults).current
-  const output = options.jsonSchema === undefined ? undefined : yield* StructuredOutput.make(options.jsonSchema)
-
-  // What is recorded, and where.
-  const cwd = options.cwd ?? host.cwd
-  const journal = yield* Journal.open(sessionId)
-  if (origin.source === "startup" && journal.records.length > 0) {
-    return yield* new BadSessionId({
-      sessionId,
-      why: "it exists already. Resume it with --resume, or choose another id.",
-    })
-  }
-  // Nothing of it can be read: going on would pretend that nothing had been said.
-  if (origin.source !== "startup" && journal.records.length === 0) {
-    return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })
-  }
-  const history = History.from(journal.records.map((record) => record.event))
-  const gitBranch = yield* git.branch(cwd)
-  const transcript = yield* Transcript.open({
-    sessionId,
-    cwd,
-    version,
-    records: journal.records,
-    ...(gitBranch !== undefined && { gitBranch }),
-  })
-  const recorder = yield* Recorder.make({ agent: "main", journal, transcript, history })
-  const model = options.model ?? history.controls?.model ?? defaults.model ?? table.defaultModel
-  const permissionMode = options.permissionMode ?? defaults.permissionMode ?? "default"
-  const problems = [...origin.problems, ...journal.problems]
-  // A copy says itself where it comes from.
-  const { source } = origin
-  if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source })
-  yield* recorder.emit({ _tag: "ControlsChanged", model, permissionMode, by: source })
-  for (const message of problems) yield* recorder.emit({ _tag: "Diagnosed", level: "warning", message })
-
-  // Its controls: whoever changes them, one reaction records it.
-  const controls = yield* Controls.make({ model, permissionMode })
-  yield* controls.changes.pipe(
-    Stream.runForEach(({ by, after }) => recorder.emit({ _tag: "ControlsChanged", ...after, by })),
-    Effect.catchTag("JournalError", (error) => Effect.logError(error.message)),
-    Effect.forkScoped({ startImmediately: true }),
-  )
-
-  // Its tools, and the gate before them.
-  const addDirs = [...(defaults.addDirs ?? []), ...(options.addDirs ?? [])]
-  const book = yield* SessionDefaults.follow({
-    defaults,
-    recorder,
-    controls,
-    cwd,
-    home: host.home,
-    defaultModel: options.model === undefined ? table.defaultModel : undefined,
-    allowedTools: options.allowedTools ?? [],
-    disallowedTools: options.disallowedTools ?? [],
-  })
-  const { catalog, session } = yield* SessionTools.make({
-    sessionId,
-    cwd,
-    addDirs,
-    book,
-    recorder,
-    controls,
-    tools: options.tools ?? [],
-    model: table.resolve(model).spec,
-  })
-
-  // The agent, which rebuilds its state from the journal should it crash.
-  const system = yield* SystemPrompt.make({
-    cwd,
-    addDirs,
-    systemPrompt: options.systemPrompt,
-    appendSystemPrompt: options.appendSystemPrompt,
-  })
-  const supervisor = yield* Supervisor.make(`session ${sessionId}`, { strategy: "rest-for-one" })
-  const behavior = Agent.behavior({
-    agent: "main",
-    system,
-    maxTurns: options.maxTurns ?? Number.MAX_SAFE_INTEGER,
-    fallbackModel: options.fallbackModel ?? defaults.fallbackModel,
-    outputSlots: yield* OutputSlots,
-    output,
-  })
-  const ref = yield* supervisor.start("main", behavior).pipe(
-    // At its first start an agent has nothing to crash on but a bug.
-    Effect.catchTag("Escalated", Effect.die),
-    Effect.provideContext(session),
-  )
-  // Work in the background that ended is told to the model, between the rounds of a turn or in one of its own.
-  yield* Context.get(session, Tasks).notices.pipe(
-    Stream.runForEach(({ text }) => notify(ref, text)),
-    Effect.forkScoped,
-  )
-  const wrong = [...problems, ...book.rules().problems.map(RuleBook.describe)]
-  return Agent.make(ref, { cwd, problems: wrong, recorder, controls, catalog })
-})
-
-const notify = Effect.fnUntraced(function* (ref: Actor.Ref<typeof Agent.AgentProtocol>, content: string) {
-  const letter = { promptId: yield* Ids.uuid, uuid: yield* Ids.uuid, content, harness: true }
-  // A session that cannot take it any more has said why.
-  yield* Effect.ignore(ref.ask.Steer({ letter, delivery: "between_rounds" }))
 })
 
 /** What the policy says about a call, without a session and without asking anybody: nothing is recorded and nothing runs. */
@@ -316,8 +154,14 @@ const explaining = Effect.fnUntraced(function* <R>(call: CallToExplain, options:
     book,
     recorder,
     controls,
+    engine: HookEngine.silent,
+    definitions: yield* Definitions.make({ cwd }),
+    listings: {},
+    skills: {},
+    subagents: { allowed: true, send: () => new ToolFailure({ message: "Nothing is run here." }) },
     tools: options.tools ?? [],
     model: table.resolve(model).spec,
+    past: [],
     // A rule that takes the tool away is the answer, not a reason to have none.
     showsAll: true,
   })

@@ -8,12 +8,13 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { Account } from "../cost/Account.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
 import { type Model, ModelError } from "../model/Model.ts"
 import type { TextBlock } from "../protocol/Content.ts"
 import type { EventOf } from "../protocol/Event.ts"
-import type { Terminal, TerminalReason } from "../protocol/Terminal.ts"
+import { isError, type Terminal, type TerminalReason } from "../protocol/Terminal.ts"
 import type { Transition } from "../protocol/Transition.ts"
 import * as Usage from "../protocol/Usage.ts"
 import { Controls } from "../session/Controls.ts"
@@ -24,6 +25,7 @@ import { ToolCatalog } from "../tools/ToolCatalog.ts"
 import { ToolRunner } from "../tools/ToolRunner.ts"
 import * as Hearing from "./Hearing.ts"
 import * as Interrupts from "./Interrupts.ts"
+import { Moments } from "./Moments.ts"
 import * as Recovery from "./Recovery.ts"
 import type { StructuredOutput } from "./StructuredOutput.ts"
 
@@ -48,7 +50,9 @@ export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn
   const startedAt = yield* Clock.currentTimeMillis
   const tally: Tally = { turns: 0, result: "", usage: Usage.none, costUsd: 0, apiDurationMs: 0 }
   const running: Running = { hearing: undefined }
-  const terminal = yield* Effect.scoped(loop(options, tally, running)).pipe(
+  const count = countInto(tally)
+  const terminal = yield* Effect.scoped(loop(options, tally, count, running)).pipe(
+    Effect.provideService(Account, count.used),
     // A budget that closes above us ends the turn here, where what is open can still be answered.
     Budget.within({ name: `turn ${options.promptId}` }),
     Effect.catchTag(
@@ -63,6 +67,7 @@ export const run = Effect.fnUntraced(function* (options: TurnOptions): Effect.fn
     // A bug of ours ends this turn, not the agent: whoever waits for it is told.
     Effect.catchCause((cause) => Effect.succeed(ended("session_failed", `A defect: ${say(Cause.squash(cause))}`))),
   )
+  if (isError(terminal)) yield* (yield* Moments).failed(terminal, tally.result)
   const event: EventOf<"TurnEnded"> = {
     _tag: "TurnEnded",
     promptId: options.promptId,
@@ -92,6 +97,7 @@ interface Tally {
 const loop = Effect.fnUntraced(function* (
   options: TurnOptions,
   tally: Tally,
+  count: Hearing.Count,
   running: Running,
 ): Effect.fn.Return<Terminal, JournalError | Budget.BudgetExceeded, Needs | Scope.Scope> {
   const recorder = yield* Recorder
@@ -99,6 +105,7 @@ const loop = Effect.fnUntraced(function* (
   const catalog = yield* ToolCatalog
   const { history, emit } = recorder
   const { interrupts, output } = options
+  const moments = yield* Moments
   const recovery = Recovery.make(options.outputSlots)
 
   const goOn = (transition: Transition, detail?: string) =>
@@ -121,16 +128,24 @@ const loop = Effect.fnUntraced(function* (
     return ended("aborted_tools")
   }
 
+  let held = false
+
   while (true) {
     // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
+    const objection = yield* interrupts.race(moments.beforeAsking, () => false)
+    if (Interrupts.isInterrupt(objection)) return ended("aborted_streaming")
+    if (objection !== undefined) {
+      return ended(objection.failed === true ? "turn_setup_failed" : "hook_stopped", objection.reason)
+    }
     const lastCall = tally.turns >= options.maxTurns
     if (lastCall) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
-    const hearing = yield* Hearing.make(round, countInto(tally))
+    const hearing = yield* Hearing.make(round, count)
     running.hearing = hearing
     const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
-    const { model } = yield* controls.current
+    const { effort, model } = yield* controls.current
+    const outputConfig = { ...output?.config, ...(effort !== undefined && { effort }) }
     const listening = hearing.listen(
       {
         agent: options.agent,
@@ -142,7 +157,7 @@ const loop = Effect.fnUntraced(function* (
         messages: history.messages(),
         authorOf: (message) => history.authorOf(message),
         ...(lastCall && { toolChoice: "none" as const }),
-        ...(output && { outputConfig: output.config }),
+        ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
       },
       history.saidSoFar(),
     )
@@ -167,7 +182,7 @@ const loop = Effect.fnUntraced(function* (
     if (failed) {
       if (outcome.reason !== "broken_off" || !recovery.maySeal()) {
         yield* cancel("the reply broke off")
-        return ended(modelReason(outcome), outcome.message)
+        return { ...ended(modelReason(outcome), outcome.message), error: outcome.reason }
       }
       tally.turns += 1
       yield* goOn("stream_sealed", outcome.message)
@@ -188,13 +203,18 @@ const loop = Effect.fnUntraced(function* (
     }
 
     // ── act ──────────────────────────────────────────────────────────────────────────────────────────────
-    const acted = yield* interrupts.race(round.finish, hasNews)
+    const acting = Effect.andThen(
+      round.finish,
+      Effect.suspend(() => moments.afterRound(round)),
+    )
+    const acted = yield* interrupts.race(acting, hasNews)
     if (Interrupts.isInterrupt(acted)) {
       yield* cancel(acted.says)
       if (acted.kind === "abort") return ended("aborted_tools")
       yield* goOn("submit_interrupt")
       continue
     }
+    if (acted !== undefined) return ended("hook_stopped", acted.reason)
     if (recovery.malformedTooOften(round.calls())) {
       return ended("malformed_tool_use_exhausted", "The model sent unreadable tool calls three times in a row.")
     }
@@ -210,7 +230,8 @@ const loop = Effect.fnUntraced(function* (
         continue
       case "max_tokens":
         if (!recovery.mayContinue()) {
-          return ended("model_error", "The reply kept exceeding the output limit. Ask for a smaller piece of work.")
+          const why = "The reply kept exceeding the output limit. Ask for a smaller piece of work."
+          return { ...ended("model_error", why), error: "max_output_tokens" }
         }
         yield* goOn("max_output_tokens_recovery")
         if (round.calls().length === 0) yield* tell(Recovery.continuation)
@@ -238,7 +259,17 @@ const loop = Effect.fnUntraced(function* (
       }
       tally.structuredOutput = checked.success
     }
-    return ended("completed")
+    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held }), hasNews)
+    if (Interrupts.isInterrupt(verdict)) {
+      if (verdict.kind === "abort") return ended("aborted_streaming")
+      yield* goOn("submit_interrupt")
+      continue
+    }
+    if (verdict === undefined) return ended("completed")
+    if (verdict._tag === "Stop") return ended("stop_hook_prevented", verdict.reason)
+    held = true
+    for (const words of verdict.words) yield* tell(words)
+    yield* goOn("stop_hook_blocking")
   }
 })
 

@@ -6,6 +6,7 @@ import type { ContentBlock } from "../protocol/Content.ts"
 import { toBlocks } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
 import type { ApiRequest } from "./ApiRequest.ts"
+import * as StrictMedia from "./StrictMedia.ts"
 
 /** Messages of one role in a row are one turn, as the API combines them. */
 interface Turn {
@@ -19,7 +20,12 @@ interface Turn {
 export const problem = (body: ApiRequest, options: { readonly mayContinue: boolean }): string | undefined => {
   const turns = turnsOf(body.messages)
   return (
-    emptiness(body) ?? order(body, turns, options.mayContinue) ?? pairing(turns) ?? toolNames(body) ?? breakpoints(body)
+    emptiness(body) ??
+    order(body, turns, options.mayContinue) ??
+    pairing(turns) ??
+    media(body) ??
+    toolNames(body) ??
+    breakpoints(body)
   )
 }
 
@@ -99,6 +105,14 @@ const pairing = (turns: ReadonlyArray<Turn>): string | undefined => {
     open = new Set()
   }
   return open.size > 0 ? `messages: tool_use without a tool_result: ${[...open].join(", ")}` : undefined
+}
+
+const media = (body: ApiRequest): string | undefined => {
+  for (const [at, { content }] of body.messages.entries()) {
+    const found = typeof content === "string" ? undefined : StrictMedia.problem(`messages.${at}`, content)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const toolNames = (body: ApiRequest): string | undefined => {

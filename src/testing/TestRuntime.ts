@@ -23,6 +23,8 @@ export interface TestRuntimeOptions extends ScriptedModelOptions {
   /** What is on the disk, by absolute path; the working directory is `/work`. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>
   readonly host?: HostFacts
+  /** Whose settings, agents, skills and instructions among those files count; nobody's unless told. */
+  readonly settings?: Runtime.RuntimeOptions["settings"]
   /** Answers the commands of tools. Without it no program is found. */
   readonly command?: (options: RunOptions) => Effect.Effect<Partial<RunResult>, ProcessError>
 }
@@ -38,7 +40,7 @@ export const layer = (
     Layer.provideMerge(MemoryWorkspace.layer(options.files, options.host)),
     Layer.merge(noNetwork),
   )
-  return Layer.merge(Runtime.layer({ provider: model }), model).pipe(
+  return Layer.merge(Runtime.layer({ provider: model, settings: options.settings }), model).pipe(
     Layer.provideMerge(world),
     Layer.provideMerge(Ids.seeded),
     // Loading takes real time, and no virtual time may pass meanwhile.

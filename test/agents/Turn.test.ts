@@ -552,6 +552,16 @@ describe("Turn", () => {
     )
   })
 
+  it.effect("asks for the effort that the session has, as the model knows it", () =>
+    Effect.gen(function* () {
+      const book = { rules: [{ reply: "Done." }] }
+      const { requests } = yield* play(book, "Go", { effort: "low" })
+      assert.deepStrictEqual(requests[0]?.body.output_config, { effort: "low" })
+      const plain = yield* play(book, "Go")
+      assert.isUndefined(plain.requests[0]?.body.output_config)
+    }),
+  )
+
   describe("structured output", () => {
     const jsonSchema = {
       type: "object",

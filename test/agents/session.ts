@@ -3,10 +3,12 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import type { Agent } from "../../src/agents/Agent.ts"
 import { Agents, type OpenOptions } from "../../src/agents/Agents.ts"
+import { type BadMatcher, Hooks } from "../../src/hooks/Hooks.ts"
 import type { Event, EventOf } from "../../src/protocol/Event.ts"
 import type { Playbook } from "../../src/testing/Playbook.ts"
 import type { Recording } from "../../src/testing/Recorder.ts"
@@ -69,14 +71,16 @@ export const open = (options: OpenOptions<Services> = {}) =>
     return yield* agents.open({ permissionMode: "bypassPermissions", tools: [echo, note], ...options })
   })
 
-/** One prompt to its end. */
+/** One prompt to its end, with the hooks of whoever embeds the runtime. */
 export const play = (
   book: Playbook,
   prompt: string,
   options: OpenOptions<Services> = {},
   world: TestRuntime.TestRuntimeOptions = {},
+  embed: (hooks: Hooks["Service"]) => Effect.Effect<void, BadMatcher, Scope.Scope> = () => Effect.void,
 ) =>
   Effect.gen(function* () {
+    yield* embed(yield* Hooks)
     const agent = yield* open(options)
     const events = yield* hurried(Stream.runCollect(agent.prompt(prompt)))
     return { agent, events, requests: yield* ScriptedModel.requests }

@@ -2,10 +2,19 @@ import { assert, describe, it } from "@effect/vitest"
 import type { Message } from "../../src/protocol/Message.ts"
 import type { ApiRequest } from "../../src/testing/ApiRequest.ts"
 import * as StrictApi from "../../src/testing/StrictApi.ts"
+import { encryptedPdf, pdf } from "../tools/builtin/pdf.ts"
 import { assistant, body, call, result, user } from "./conversation.ts"
 
 const problem = (messages: ReadonlyArray<Message>, more: Partial<ApiRequest> = {}, mayContinue = false) =>
   StrictApi.problem(body(messages, more), { mayContinue })
+
+const png = Buffer.from("\x89PNG\r\n\x1a\n0", "latin1").toString("base64")
+const picture = (media_type: string, data: string) =>
+  ({ type: "image", source: { type: "base64", media_type, data } }) as const
+const file = (text: string) => {
+  const data = Buffer.from(text, "latin1").toString("base64")
+  return { type: "document", source: { type: "base64", media_type: "application/pdf", data } } as const
+}
 
 const mark = { type: "ephemeral" } as const
 const cases: ReadonlyArray<readonly [string, string | undefined, RegExp]> = [
@@ -83,6 +92,43 @@ const cases: ReadonlyArray<readonly [string, string | undefined, RegExp]> = [
     problem([user("x")], { tools: [{ name: "a b", input_schema: {} }] }),
     /a tool needs a name/,
   ],
+  ["a picture without a source", problem([user([{ type: "image", source: {} }])]), /content\.0\.image\.source\.type/],
+  [
+    "a picture of a kind that it is not",
+    problem([user([picture("image/jpeg", png)])]),
+    /0\.image\.source\.base64\.data: the image does not appear to be image\/jpeg/,
+  ],
+  ["a kind of picture that nobody takes", problem([user([picture("image/bmp", png)])]), /media_type: must be one of/],
+  ["a picture in broken letters", problem([user([picture("image/png", `${png}*`)])]), /invalid base64/],
+  [
+    "a picture of more than 5 MB",
+    problem([user([picture("image/png", png + "A".repeat(6_000_000))])]),
+    /image exceeds 5 MB maximum: 60000\d\d bytes/,
+  ],
+  [
+    "a document of another kind",
+    problem([user([{ type: "document", source: { type: "base64", media_type: "text/plain", data: "" } }])]),
+    /must be application\/pdf/,
+  ],
+  [
+    "a damaged document in a result",
+    problem([
+      user("x"),
+      assistant([call("a", "Read")]),
+      user([{ type: "tool_result", tool_use_id: "a", content: [file("%PDF-1.7 and no more")] }]),
+    ]),
+    /messages\.2\.content\.0\.tool_result\.content\.0\.document\..* PDF specified was not valid/,
+  ],
+  [
+    "a document with a password",
+    problem([user([file(encryptedPdf(["secret"]).toString("latin1"))])]),
+    /password protected/,
+  ],
+  [
+    "a document of 101 pages",
+    problem([user([file(pdf(Array.from({ length: 101 }, () => "page")))])]),
+    /a maximum of 100 PDF pages may be provided, not 101/,
+  ],
   [
     "five breakpoints",
     problem([user(Array.from({ length: 5 }, () => ({ type: "text" as const, text: "x", cache_control: mark })))]),
@@ -109,6 +155,17 @@ describe("StrictApi", () => {
         ],
       }),
     )
+  })
+
+  it("accepts pictures and documents that are what they say, in messages and in results", () => {
+    const blocks = [
+      picture("image/png", png),
+      { type: "image", source: { type: "url", url: "https://example.com/a.png" } } as const,
+      file(pdf(["one", "two"])),
+      { type: "document", source: { type: "text", media_type: "text/plain", data: "words" } } as const,
+    ]
+    const answer = { type: "tool_result", tool_use_id: "a", content: blocks } as const
+    assert.isUndefined(problem([user(blocks), assistant([call("a", "R")]), user([answer])]))
   })
 
   it("combines messages of one role, as the API does", () => {

@@ -1,0 +1,32 @@
+/**
+ * Owns what every request of a session begins with: settled when the session is opened, and the same bytes ever after, so that a
+ * resumed or copied session finds what the service has cached. What has changed meanwhile is said at the end instead.
+ */
+import * as Effect from "effect/Effect"
+import type { Latched } from "../session/History.ts"
+import type { RecorderShape } from "../session/Recorder.ts"
+import { remind } from "./Remind.ts"
+
+/** Takes over what the session began with, or settles it now. */
+export const latch = Effect.fnUntraced(function* (recorder: RecorderShape, fresh: Latched) {
+  const { latched } = recorder.history
+  if (latched === undefined || isAnother(latched, fresh)) {
+    yield* recorder.emit({ _tag: "PromptLatched", ...fresh })
+    return fresh
+  }
+  const news = newParagraphs(latched, fresh)
+  if (news.length > 0) {
+    const said = `Since this session was last open, this has become the case:\n\n${news.join("\n\n")}`
+    yield* remind(recorder, "session", [said])
+  }
+  return latched
+})
+
+/** Of the parts behind the boundary, what was not said before. */
+const newParagraphs = (latched: Latched, fresh: Latched): ReadonlyArray<string> => {
+  const known = new Set(latched.system.flatMap(({ text }) => text.split("\n\n")))
+  return fresh.system.slice(1).flatMap(({ text }) => text.split("\n\n").filter((part) => !known.has(part)))
+}
+
+/** The part for everyone is another one: somebody wants a different agent, and no cache could serve it. */
+const isAnother = (latched: Latched, fresh: Latched): boolean => latched.system[0]?.text !== fresh.system[0]?.text
