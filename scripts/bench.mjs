@@ -10,6 +10,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { estimateTokenCount } from "tokenx"
 import { now } from "./bench/clock.mjs"
+import { hookSettings, writeAgents, writeSkills } from "./bench/definitions.mjs"
 import { median } from "./bench/median.mjs"
 
 const quick = process.argv.includes("--quick")
@@ -52,11 +53,11 @@ const watched = (withBody = false) => {
 }
 
 /** Runs node to its end; when it was started, and how long it took. */
-const run = (args, more = {}) =>
+const run = (args, more = {}, cwd = workspace) =>
   new Promise((resolve, reject) => {
     const startedAt = now()
     const child = spawn(process.execPath, args, {
-      cwd: workspace,
+      cwd,
       env: { ...env, ...more },
       stdio: ["ignore", "ignore", "pipe"],
     })
@@ -130,12 +131,16 @@ await run(prompt)
 const { lastBody: firstBody } = await watched(true)
 const bodyFile = join(root, "body")
 writeFileSync(bodyFile, firstBody)
-const [bareFirst, first] = await interleaved([[script("bare.cjs")], prompt], async (args) => {
+/** From the start of the process until its first request arrives. */
+const toFirstRequest = async (args, more, cwd) => {
   await play({ kind: "text" })
-  const { startedAt } = await run(args, { BENCH_BODY: bodyFile })
+  const { startedAt } = await run(args, more, cwd)
   const { seen } = await watched()
   return seen[0].arrivedAt - startedAt
-})
+}
+const [bareFirst, first] = await interleaved([[script("bare.cjs")], prompt], (args) =>
+  toFirstRequest(args, { BENCH_BODY: bodyFile }),
+)
 ratio("spawn to first request, against node:http", first, bareFirst, 2.5)
 
 // ── turns ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,6 +211,32 @@ against("Glob, 10,000 files, against ripgrep", search.glob)
 against("Grep, 10,000 files, 1,000 match, against ripgrep", search.grepSome)
 against("… their lines", search.grepContent)
 against("… all 10,000 match", search.grepAll)
+
+// ── definitions ───────────────────────────────────────────────────────────────────────────────────────
+const full = join(root, "full")
+writeAgents(join(full, ".claude", "agents"), 200)
+writeSkills(join(full, ".claude", "skills"), 200)
+const configOf = (which) => {
+  const config = join(root, `config-${which}`)
+  if (which === "cold") rmSync(config, { recursive: true, force: true })
+  mkdirSync(config, { recursive: true })
+  if (which !== "empty") writeFileSync(join(config, "settings.json"), JSON.stringify(hookSettings(50)))
+  return config
+}
+// What was written a moment ago is read again, because it may still change unseen.
+await new Promise((resolve) => setTimeout(resolve, 100))
+const [nothing, warm, cold] = await interleaved(["empty", "warm", "cold"], (which) =>
+  toFirstRequest(prompt, { CLAUDE_CONFIG_DIR: configOf(which) }, which === "empty" ? workspace : full),
+)
+above("first request, 200 agents, 200 skills, 50 hooks", warm, nothing, 40)
+above("… for the first time", cold, nothing, 250)
+const reload = await measured("definitions.mjs")
+limit("one of 200 agents changed, read again", reload.agentsMs, "ms", 50)
+limit("one of 200 skills changed, read again", reload.skillsMs, "ms", 50)
+
+const hooks = await measured("hooks.mjs")
+limit("an event that none of 50 hooks is meant by", hooks.passUs, "µs", 20)
+above("a command as a hook, against its spawn", hooks.commandMs, hooks.bareMs, 3)
 
 // ── policy ────────────────────────────────────────────────────────────────────────────────────────────
 const decision = await measured("policy.mjs")

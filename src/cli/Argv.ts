@@ -5,10 +5,13 @@
  */
 import { CommanderError, type Command } from "commander"
 import { nearest } from "../platform/Near.ts"
+import type { AgentsAsk } from "./AgentsView.ts"
 import type { ConfigWrite } from "./ConfigWrite.ts"
 import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
+import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
+import type { SkillsJob } from "./SkillsView.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
 
@@ -27,6 +30,12 @@ type Work =
   | ({ readonly _tag: "ConfigTrust"; readonly yes: boolean } & Common)
   | ({ readonly _tag: "ConfigSet" } & ConfigWrite & Common)
   | ({ readonly _tag: "PermissionsExplain" } & PermissionsExplain & Common)
+  | ({ readonly _tag: "HooksList"; readonly json: boolean } & Common)
+  | ({ readonly _tag: "HooksExplain" } & HooksExplain & Common)
+  | ({ readonly _tag: "Skills" } & SkillsJob & Common)
+  | ({ readonly _tag: "MemoryView"; readonly what: Program.MemoryViews; readonly json: boolean } & Common)
+  | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
+  | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -177,6 +186,7 @@ const checkWork = (
     color: wanted.flags.color && facts.noColor !== true,
     settings: wanted.flags.settings,
     settingSources: wanted.flags.settingSources,
+    trust: wanted._tag === "Session" && wanted.flags.trust === true,
   }
   if (wanted._tag === "Session") {
     const args = checkSession(wanted.prompt, wanted.flags, common, facts)
@@ -202,6 +212,26 @@ const checkWork = (
       const call = { tool, input: read.value, json: json === true, permissionMode: mode, addDirs, ...rules }
       return { _tag: "PermissionsExplain", ...call, ...common }
     }
+    case "HooksList":
+      return { _tag: "HooksList", json: wanted.flags.json === true, ...common }
+    case "HooksExplain": {
+      const { input, json, tool } = wanted.flags
+      const read = parseJson(input)
+      if (read === undefined) return `--input is not JSON: ${input.slice(0, 80)}. Write it like '{"command":"ls"}'.`
+      return { _tag: "HooksExplain", event: wanted.event, tool, input: read.value, json: json === true, ...common }
+    }
+    case "Skills": {
+      const { addDir: addDirs = [], json } = wanted.flags
+      return { _tag: "Skills", what: wanted.what, about: wanted.about, json: json === true, addDirs, ...common }
+    }
+    case "MemoryView":
+      return { _tag: "MemoryView", what: wanted.what, json: wanted.flags.json === true, ...common }
+    case "InstructionsList": {
+      const { addDir: addDirs = [], json } = wanted.flags
+      return { _tag: "InstructionsList", addDirs, json: json === true, ...common }
+    }
+    case "Agents":
+      return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

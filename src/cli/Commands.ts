@@ -11,11 +11,13 @@ import { Agents } from "../agents/Agents.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import { TroupeNode } from "../node/index.ts"
 import { Host, make as makeHost } from "../platform/Host.ts"
+import { MarkdownIndex } from "../platform/MarkdownIndex.ts"
 import * as Runtime from "../Runtime.ts"
 import { Settings, type SettingsOptions } from "../settings/Settings.ts"
 import * as TrustStore from "../settings/TrustStore.ts"
 import { render } from "../settings/SettingsLayer.ts"
 import type { Job } from "./Argv.ts"
+import type { LineReader } from "./LineReader.ts"
 import type { Common, SessionArgs } from "./SessionArgs.ts"
 import { version } from "./PackageRoot.ts"
 import type { Debugged } from "./Debugged.ts"
@@ -52,6 +54,17 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* configTrust(job, stdio)
     case "PermissionsExplain":
       return yield* permissionsExplain(job, stdio)
+    case "HooksList":
+    case "HooksExplain":
+      return yield* hooks(job, stdio)
+    case "Skills":
+      return yield* skills(job, stdio)
+    case "MemoryView":
+      return yield* memoryView(job, stdio)
+    case "InstructionsList":
+      return yield* instructionsList(job, stdio)
+    case "Agents":
+      return yield* agentsView(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -62,6 +75,7 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
 const settingsOptions = (flags: Common): SettingsOptions => ({
   ...(flags.settings !== undefined && { settings: flags.settings }),
   ...(flags.settingSources !== undefined && { sources: flags.settingSources }),
+  ...(flags.trust && { trusted: () => true }),
 })
 
 /** Stdout belongs to the answer, so logs go to stderr: warnings, and more when debugging, unless the log file has it. */
@@ -89,16 +103,22 @@ const progressing = Effect.fnUntraced(function* (stdio: Stdio, cwd: string) {
   return make(stdio, process.stderr, Screen.make(look))
 })
 
-const session = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
+const session = Effect.fnUntraced(function* (args: SessionArgs, stdio: Stdio, debug?: Debugged) {
+  // Nobody types into a pipe: what comes through it belongs to one prompt.
+  const print = args.print || !stdio.inputIsTerminal
+  if (!print && (yield* trusting(args, stdio)) === "leave") return 0
+  return yield* opened({ ...args, print }, stdio, debug)
+})
+
+const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
   Effect.gen(function* () {
     Profile.mark("the services are built")
     const table = yield* ModelTable
     const { cwd, env, pid, configDir } = yield* Host
-    const { current } = yield* Settings
+    const { current, reload } = yield* Settings
     if (debug !== undefined) yield* debug.settings(yield* current)
     const opener = debug === undefined ? yield* Agents : debug.watched(yield* Agents)
-    // Nobody types into a pipe: what comes through it belongs to one prompt.
-    const print = args.print || !plainly.inputIsTerminal
+    const { print } = args
     // Where nobody looks, or the lines come by themselves, there is nothing to draw.
     const quiet = process.stderr.isTTY !== true || (print && (args.verbose || args.outputFormat !== "text"))
     const progress = quiet ? undefined : yield* progressing(plainly, cwd)
@@ -118,7 +138,7 @@ const session = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
       const tellsState = env("CLAUDE_CODE_SDK_READS_SESSION_STATE") === "1"
       const client = { models: table, pid, tellsState }
       const door = { agents, stdio, cwd, version: version(), apiKeySource: source ?? "none", modelOf, ...client }
-      return yield* runPrint({ ...door, stdio: onlyText(stdio, args) }, { ...args, print })
+      return yield* runPrint({ ...door, stdio: onlyText(stdio, args) }, args)
     }
     const { runInteractive } = yield* Effect.promise(() => import("./RunInteractive.ts"))
     const LineReader = yield* Effect.promise(() => import("./LineReader.ts"))
@@ -127,7 +147,16 @@ const session = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
     const reader = LineReader.make(process.stdin, process.stdout, pastes)
     const forgets = env("CLAUDE_CODE_SKIP_PROMPT_HISTORY") !== undefined
     const history = forgets ? PromptHistory.none : PromptHistory.make(join(configDir, "history.jsonl"), cwd, pastes)
-    const door = { agents, stdio, reader, cwd, version: version(), dumb: dumb(), history, pastes }
+    const { statusLine } = yield* Effect.promise(() => import("./StatusSession.ts"))
+    const status = yield* statusLine({ stdio, version: version(), color: args.color, addDirs: args.addDirs })
+    // What is agreed to on the way counts at once.
+    const trust = putWishes(args, reader, stdio).pipe(
+      Effect.tap(reload),
+      Effect.catch((error) => Effect.as(Effect.logWarning(error.message), undefined)),
+      Effect.provideContext(yield* Effect.context<Settings | Runtime.Platform>()),
+    )
+    const look = { dumb: dumb(), statusLine: status }
+    const door = { agents, stdio, reader, cwd, version: version(), history, pastes, trust, ...look }
     return yield* runInteractive(door, args)
   }).pipe(
     Effect.provide(
@@ -170,8 +199,8 @@ const permissionsExplain = (job: JobOf<"PermissionsExplain">, stdio: Stdio) =>
   Effect.gen(function* () {
     const agents = yield* Agents
     const { shown } = yield* Effect.promise(() => import("./PermissionsView.ts"))
-    const { coding } = yield* Effect.promise(() => import("../tools/builtin/Coding.ts"))
-    const { verdict, problems } = yield* agents.explain(job, { ...job, tools: coding })
+    const { all } = yield* Effect.promise(() => import("../agents/Toolset.ts"))
+    const { verdict, problems } = yield* agents.explain(job, { ...job, tools: all })
     for (const problem of problems) yield* Effect.ignore(stdio.err.write(`troupe: warning: ${problem}\n`))
     yield* stdio.out.write(shown(verdict, job.json))
     return 0
@@ -180,23 +209,91 @@ const permissionsExplain = (job: JobOf<"PermissionsExplain">, stdio: Stdio) =>
     Effect.provide(Runtime.layer({ settings: settingsOptions(job) }).pipe(Layer.provideMerge(TroupeNode.layer))),
   )
 
-const configTrust = (job: JobOf<"ConfigTrust">, stdio: Stdio) =>
+/** Everything of this folder that waits for a person to agree. */
+const folderWishes = Effect.fnUntraced(function* (flags: Common) {
+  const { folderWishes } = yield* Effect.promise(() => import("./FolderWishes.ts"))
+  return yield* folderWishes(flags)
+})
+
+/** Puts everything that waits to the person; nothing is asked where nothing does. */
+const putWishes = Effect.fnUntraced(function* (args: SessionArgs, reader: LineReader, { out }: Stdio) {
+  const wishes = yield* folderWishes(args)
+  if (wishes.length === 0) return undefined
+  const { cwd } = yield* Host
+  const { ask } = yield* Effect.promise(() => import("./TrustDialogue.ts"))
+  return yield* ask(wishes, { cwd, reader, out })
+})
+
+/** Before a session at the terminal: what the folder wants is put to the person once. */
+const trusting = (args: SessionArgs, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const LineReader = yield* Effect.promise(() => import("./LineReader.ts"))
+    return yield* putWishes(args, LineReader.make(process.stdin, process.stdout), stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(args)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const skills = (job: JobOf<"Skills">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { answer } = yield* Effect.promise(() => import("./SkillsView.ts"))
+    const { SkillLibrary } = yield* Effect.promise(() => import("../skills/SkillLibrary.ts"))
+    const library = SkillLibrary.layer.pipe(Layer.provide(MarkdownIndex.layer))
+    const { code, text } = yield* Effect.provide(answer(job, stdio.columns()), library)
+    const isAnswer = code === 0 || job.what === "validate"
+    yield* (isAnswer ? stdio.out : stdio.err).write(text)
+    return code
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const memoryView = (job: JobOf<"MemoryView">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { memoryShown } = yield* Effect.promise(() => import("./MemoryView.ts"))
+    return yield* memoryShown(job, stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const instructionsList = (job: JobOf<"InstructionsList">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { instructionsShown } = yield* Effect.promise(() => import("./InstructionsView.ts"))
+    return yield* instructionsShown(job, stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const agentsView = (job: JobOf<"Agents">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { agentsCommand } = yield* Effect.promise(() => import("./AgentsCommand.ts"))
+    return yield* agentsCommand(job, stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const hooks = (job: JobOf<"HooksList" | "HooksExplain">, stdio: Stdio) =>
   Effect.gen(function* () {
     const { current } = yield* Settings
-    const snapshot = yield* current
-    if (snapshot.reviews.length === 0) {
+    const { cwd, home } = yield* Host
+    const HooksView = yield* Effect.promise(() => import("./HooksView.ts"))
+    const found = HooksView.known((yield* current).layers, { cwd, home })
+    for (const problem of found.problems) yield* Effect.ignore(stdio.err.write(`troupe: warning: ${problem}\n`))
+    const shown =
+      job._tag === "HooksList"
+        ? HooksView.listed(found, job.json)
+        : yield* Effect.promise(() => HooksView.explained(found, job, { cwd, home }))
+    if (typeof shown === "string") {
+      yield* stdio.out.write(shown)
+      return 0
+    }
+    yield* stdio.err.write(`troupe: ${shown.wrong}\n`)
+    return 2
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const configTrust = (job: JobOf<"ConfigTrust">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const wishes = yield* folderWishes(job)
+    if (wishes.length === 0) {
       yield* stdio.out.write(
-        "Nothing waits: no settings file of this folder wants anything executable, or you agreed already.\n",
+        "Nothing waits: no file of this folder wants anything executable, or you agreed already.\n",
       )
       return 0
     }
-    const { waiting } = yield* Effect.promise(() => import("./ConfigView.ts"))
-    yield* stdio.out.write(waiting(snapshot))
+    yield* stdio.out.write(`${wishes.map(({ text }) => text).join("\n")}\n`)
     if (!job.yes) {
       yield* stdio.out.write("To put exactly this in force: troupe config trust --yes. A later change asks again.\n")
       return 1
     }
-    yield* TrustStore.approve(snapshot.reviews)
+    yield* TrustStore.approve(wishes.map(({ review }) => review))
     yield* stdio.out.write("In force: rules at once, the rest from the next session on.\n")
     return 0
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))

@@ -1,6 +1,9 @@
 /** Owns how `troupe config` shows settings: each value with where it comes from, and what is wrong in the files. */
 import { hide, render, type Explanation } from "../settings/Explain.ts"
+import type { Json } from "../settings/Merge.ts"
 import type { Snapshot } from "../settings/Settings.ts"
+import type { Review } from "../settings/Trust.ts"
+import type { Wish } from "./TrustDialogue.ts"
 import { place } from "../settings/SettingsLayer.ts"
 import { revealJson, unseen, visible, visibleJson } from "./Reveal.ts"
 
@@ -17,23 +20,26 @@ export const explained = (explanations: ReadonlyArray<Explanation>, json: boolea
   return ended(visible(explanations.map(render).join("\n")))
 }
 
-/** `config trust`: what waits for a person to agree to it. */
-export const waiting = ({ layers, reviews }: Pick<Snapshot, "layers" | "reviews">): string => {
-  const parts = layers.flatMap(({ source, withheld }) => {
-    if (Object.keys(withheld).length === 0) return []
-    const shown = pretty(hide({ key: "", value: withheld, entries: [] }).value)
-    const escapes = unseen(revealJson(shown))
-    const hash = reviews.find((review) => review.source.name === source.name)?.hash ?? "unknown"
-    return [
-      `${visible(source.name, true)} wants:`,
-      shown,
-      ...(shown === pretty(withheld)
-        ? []
-        : [`Secrets are hidden. Agreeing covers them as they are now: the hash of it all is ${hash}.`]),
-      ...(escapes.length === 0 ? [] : [`It contains invisible characters, shown as ${escapes.join(" ")}`]),
-    ]
+/** What the settings files of a folder want and nobody has agreed to yet, one text a file. */
+export const wishes = ({ layers, reviews }: Pick<Snapshot, "layers" | "reviews">): ReadonlyArray<Wish> =>
+  layers.flatMap(({ source, withheld }) => {
+    const review = reviews.find((one) => one.source.name === source.name)
+    return review === undefined ? [] : [wish(review, withheld)]
   })
-  return ended(parts.join("\n"))
+
+/** What a file wants, in full but for secrets. */
+export const wish = (review: Review, wanted: Json): Wish => {
+  const shown = pretty(hide({ key: "", value: wanted, entries: [] }).value)
+  const escapes = unseen(revealJson(shown))
+  const lines = [
+    `${visible(review.source.name, true)} wants:`,
+    shown,
+    ...(shown === pretty(wanted)
+      ? []
+      : [`Secrets are hidden. Agreeing covers them as they are now: the hash of it all is ${review.hash}.`]),
+    ...(escapes.length === 0 ? [] : [`It contains invisible characters, shown as ${escapes.join(" ")}`]),
+  ]
+  return { review, text: lines.join("\n") }
 }
 
 /** `config list`: the sources from the strongest to the weakest, then the complaints. */

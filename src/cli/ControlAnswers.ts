@@ -87,21 +87,31 @@ export const answer = (
   }
 }
 
-const initialized = Effect.fnUntraced(function* ({ facts, note }: Answering, request: Initialize) {
+const initialized = Effect.fnUntraced(function* ({ agent, facts, note }: Answering, request: Initialize) {
   for (const [field, what] of withoutEffect) {
     const value = request[field]
     if (value != null && Object.keys(value).length > 0) yield* note(`${what} given in initialize have no effect yet.`)
   }
+  const commands = (yield* agent.commands).map(({ description, hint, name }) => ({
+    name,
+    description,
+    argumentHint: hint ?? "",
+  }))
+  const agents = (yield* agent.agentTypes).map(({ description, model, name }) => ({
+    name,
+    description,
+    ...(model !== undefined && { model }),
+  }))
   return {
-    commands: [],
-    agents: [],
-    output_style: "default",
-    available_output_styles: ["default"],
+    commands,
+    agents,
+    output_style: agent.outputStyle,
+    available_output_styles: [...new Set(["default", agent.outputStyle])],
     models: choices(facts),
     account: { apiKeySource: facts.apiKeySource },
     pid: facts.pid,
+    ...(request.hooks != null && { hooks_applied: true }),
     // The client must not believe in guards that are not there.
-    ...(request.hooks != null && { hooks_applied: false }),
     ...(request.settings != null && { settings_applied: false }),
     ...(request.mcpServers != null && { mcp_servers_applied: false }),
     ...(request.plugins != null && { plugins_applied: false }),
@@ -111,9 +121,7 @@ const initialized = Effect.fnUntraced(function* ({ facts, note }: Answering, req
 
 /** Fields of `initialize` that nothing reads yet. */
 const withoutEffect = [
-  ["hooks", "hooks"],
   ["sdkMcpServers", "SDK MCP servers"],
-  ["agents", "agents"],
   ["mcpServers", "MCP servers"],
   ["plugins", "plugins"],
   ["skills", "skills"],

@@ -7,14 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Ids from "../kernel/Ids.ts"
-import {
-  type CanUseTool,
-  HookOutput,
-  McpResponse,
-  PermissionResult,
-  type RequestOf,
-  type Response,
-} from "./ControlWire.ts"
+import { type CanUseTool, HookOutput, McpResponse, PermissionResult, type Response } from "./ControlWire.ts"
 import { encode, type OutputError } from "./Output.ts"
 
 /** `closed`: the client went away. `refused`: it answered with an error. `invalid`: its answer makes no sense. */
@@ -35,8 +28,6 @@ export class ControlError extends Schema.TaggedError<ControlError>()("ControlErr
     }
   }
 }
-
-export type McpIncoming = Omit<RequestOf<"mcp_message">, "subtype">
 
 export interface ControlChannel {
   /** Asks, waits, and checks the answer. An interruption withdraws the request. */

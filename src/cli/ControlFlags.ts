@@ -10,6 +10,7 @@ export interface ClientFlags {
   readonly permissionPrompts?: "host" | "none"
   readonly tools?: string
   readonly sessionPersistence?: boolean
+  readonly includeHookEvents?: boolean
 }
 
 /** Flags of clients that nothing reads yet, by what they take. */
@@ -17,15 +18,11 @@ const silent: ReadonlyArray<string> = [
   "--thinking <mode>",
   "--max-thinking-tokens <n>",
   "--thinking-display <kind>",
-  "--effort <level>",
   "--task-budget <tokens>",
-  "--agent <name>",
-  "--agents <json>",
   "--betas <list>",
   "--channels <name>",
   "--mcp-config <file-or-json>",
   "--strict-mcp-config",
-  "--include-hook-events",
   "--replay-user-messages",
   "--session-mirror",
   "--project-config-root <dir>",
@@ -57,6 +54,7 @@ export const options = (): ReadonlyArray<Option> =>
   [
     new Option("--permission-prompt-tool <tool>", "stdio: ask the client over the control protocol"),
     new Option("--permission-prompts <who>", "none: deny what would have to be asked").argParser(prompts),
+    new Option("--include-hook-events", "with stream-json: a line when a hook starts, and one with its end"),
     new Option("--tools <list>", "the built-in tools to offer, by commas; default: all"),
     ...silent.map((flags) => new Option(flags, "has no effect yet")),
     ...granted.map((flags) => new Option(flags, "is always the case")),

@@ -4,8 +4,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Agent } from "../agents/Agent.ts"
 import type { Destination, Person, Question } from "../permissions/Permissions.ts"
+import { places, suggested, textsOf } from "../permissions/PermissionUpdate.ts"
 import type { ControlChannel } from "./ControlChannel.ts"
-import { type AddRules, type CanUseTool, type PermissionResult, PermissionUpdate } from "./ControlWire.ts"
+import { type CanUseTool, type PermissionResult, PermissionUpdate } from "./ControlWire.ts"
 
 export interface Asking {
   readonly channel: ControlChannel
@@ -37,17 +38,6 @@ const question = (ask: Question): Omit<CanUseTool, "subtype"> => {
   }
 }
 
-/** `Bash(npm test *)` as clients spell it. */
-const suggested = ({ rule, lasts }: Question["suggestions"][number]): AddRules => {
-  const [, toolName = rule, ruleContent] = /^([^(]+)\(([\s\S]*)\)$/.exec(rule) ?? []
-  return {
-    type: "addRules",
-    behavior: "allow",
-    rules: [{ toolName, ...(ruleContent !== undefined && { ruleContent }) }],
-    destination: lasts === "project" ? "localSettings" : "session",
-  }
-}
-
 const heard = Effect.fnUntraced(function* (asking: Asking, ask: Question, result: PermissionResult) {
   if (result.behavior === "deny") {
     // The denial is still recorded; then nothing more is started.
@@ -67,14 +57,6 @@ const heard = Effect.fnUntraced(function* (asking: Asking, ask: Question, result
 
 const decodeUpdate = Schema.decodeUnknownOption(PermissionUpdate)
 
-const places: Readonly<Record<AddRules["destination"], Destination>> = {
-  session: "session",
-  cliArg: "session",
-  localSettings: "local",
-  projectSettings: "project",
-  userSettings: "user",
-}
-
 /** What the answer brings along. Rules for several places are kept where they last the shortest: in this session. */
 const granting = Effect.fnUntraced(function* ({ agent, note }: Asking, updates: ReadonlyArray<unknown>) {
   const rules: Array<string> = []
@@ -87,9 +69,7 @@ const granting = Effect.fnUntraced(function* ({ agent, note }: Asking, updates: 
       yield* agent()?.setPermissionMode(update.mode, "can_use_tool") ?? Effect.void
     } else {
       destinations.add(places[update.destination])
-      for (const { toolName, ruleContent } of update.rules) {
-        rules.push(ruleContent == null ? toolName : `${toolName}(${ruleContent})`)
-      }
+      rules.push(...textsOf(update))
     }
   }
   if (rules.length === 0) return undefined

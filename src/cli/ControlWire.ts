@@ -143,7 +143,6 @@ export const PermissionUpdate = Schema.Union([
   }),
 ])
 export type PermissionUpdate = typeof PermissionUpdate.Type
-export type AddRules = Extract<PermissionUpdate, { readonly type: "addRules" }>
 
 /** `updatedInput` replaces the arguments of the call; `interrupt` ends the turn as well. */
 export const PermissionResult = Schema.Union([

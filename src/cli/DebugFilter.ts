@@ -2,11 +2,21 @@
 import { nearest } from "../platform/Near.ts"
 
 /** What our own entries belong to. */
-export const debugCategories = ["startup", "settings", "session", "api", "tools", "permissions"] as const
+export const debugCategories = [
+  "startup",
+  "settings",
+  "session",
+  "api",
+  "tools",
+  "permissions",
+  "agents",
+  "skills",
+  "hooks",
+] as const
 export type DebugCategory = (typeof debugCategories)[number]
 
 /** Categories of clients with the same flag: accepted, and nothing of ours belongs to them. */
-const foreign = ["hooks", "mcp", "file", "statsig", "1p"]
+const foreign = ["mcp", "file", "statsig", "1p"]
 const known: ReadonlyArray<string> = [...debugCategories, ...foreign]
 
 export interface DebugFilter {

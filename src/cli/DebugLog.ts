@@ -160,6 +160,8 @@ const logged = (event: Event): Effect.Effect<void> => {
   switch (event._tag) {
     case "SessionStarted":
       return note("session", "started", { id: event.sessionId, source: event.source, version: event.version })
+    case "SessionTitled":
+      return note("session", "titled", { title: event.title, by: event.by })
     case "ControlsChanged":
       return note("session", "controls", { model: event.model, mode: event.permissionMode, by: event.by })
     case "PromptReceived":
@@ -207,12 +209,45 @@ const logged = (event: Event): Effect.Effect<void> => {
         keys: event.keys.join(","),
         withheld: event.withheld.join(","),
       })
+    case "PromptExpanded":
+      return note("session", "expanded", { id: event.promptId, command: event.command })
+    case "PromptRefused":
+      return note("session", "refused", { id: event.promptId, reason: event.reason })
+    case "ContextAdded":
+      return note("session", "context", { origin: event.origin })
+    case "SubagentStarted": {
+      const { agentId: id, agentType: type, toolUseId: call, model } = event
+      return note("agents", "start", { id, type, call, model })
+    }
+    case "SubagentEnded": {
+      const { agentId: id, agentType: type, terminal, turns, durationMs: ms, costUsd: usd } = event
+      return note("agents", "end", { id, type, reason: terminal.reason, turns, ms, usd })
+    }
+    case "SubagentShown":
+      return Effect.annotateLogs(logged(event.event), "agent", event.agentId)
+    case "HookRan": {
+      const { hookId: id, name, what, source, outcome, exitCode: exit, durationMs, detail, stdout, stderr } = event
+      return note("hooks", "ran", {
+        id,
+        name,
+        what,
+        source,
+        outcome,
+        exit,
+        ms: Math.round(durationMs),
+        detail,
+        stdout,
+        stderr,
+      })
+    }
     case "Diagnosed":
       return note("session", `${event.level}: ${event.message}`)
     case "BlockReceived":
     case "MessageImported":
+    case "PromptLatched":
     case "StreamChunk":
     case "ToolProgressed":
+    case "HookStarted":
       return Effect.void
   }
 }

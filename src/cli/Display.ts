@@ -12,6 +12,8 @@ export interface Display {
   readonly show: (event: Event) => Effect.Effect<void>
   readonly lines: (lines: ReadonlyArray<ViewLine>) => Effect.Effect<void>
   readonly say: (tone: Tone, text: string) => Effect.Effect<void>
+  /** Lines above the prompt, in the place of so many lines that were there before. */
+  readonly footer: (lines: ReadonlyArray<string>, over: number) => Effect.Effect<void>
   /** Clears the status, so that the next thing written starts a line. */
   readonly settle: Effect.Effect<void>
   /** Nothing else is written meanwhile; what is to be shown inside goes through `within`. */
@@ -37,6 +39,7 @@ export const make = Effect.fnUntraced(function* (screen: Screen, out: Sink) {
     show: (event) => alone(put(() => screen.show(event))),
     lines: (lines) => alone(put(() => screen.lines(lines))),
     say: (tone, text) => alone(put(() => screen.lines([{ tone, text }]))),
+    footer: (lines, over) => alone(put(() => screen.footer(lines, over))),
     settle: alone(put(screen.settle)),
     alone,
     within: (lines) => put(() => screen.lines(lines)),

@@ -49,6 +49,42 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
     { name: 'troupe permissions explain --tool Bash --input \'{"command":"cat .env"}\'', says: "and what it touches" },
     { name: 'troupe permissions explain --tool Read --input \'{"file_path":"/etc/hosts"}\' --json', says: "" },
   ],
+  skills: [
+    { name: "troupe skills list", says: "what there is, and from where" },
+    { name: 'troupe skills explain "write the release notes"', says: "which would be thought of" },
+  ],
+  "skills list": [{ name: "troupe skills list --json", says: "for a program" }],
+  "skills show": [{ name: "troupe skills show deploy", says: "its fields and its text" }],
+  "skills validate": [
+    { name: "troupe skills validate", says: "all that count here" },
+    { name: "troupe skills validate .claude/skills/deploy", says: "this one" },
+  ],
+  "skills explain": [{ name: 'troupe skills explain "deploy to staging"', says: "scores and reasons" }],
+  memory: [
+    { name: "troupe memory list", says: "what is remembered, and since when" },
+    { name: "troupe memory show feedback_testing.md", says: "one of them" },
+  ],
+  "memory path": [{ name: 'ls "$(troupe memory path)"', says: "plain files, to read, change and delete" }],
+  instructions: [{ name: "troupe instructions list", says: "what a session here would be told, and by which file" }],
+  "instructions list": [{ name: "troupe instructions list --json", says: "for a program" }],
+  hooks: [
+    { name: "troupe hooks list", says: "all of them, and which wait for your agreement" },
+    { name: "troupe hooks explain Stop", says: "what runs when an answer is done" },
+  ],
+  "hooks list": [{ name: "troupe hooks list --json", says: "for a program" }],
+  "hooks explain": [
+    {
+      name: `troupe hooks explain PreToolUse --tool Bash --input '{"command":"rm x"}'`,
+      says: "which would hear of this call, and why others would not",
+    },
+  ],
+  agents: [
+    { name: "troupe agents list", says: "all of them" },
+    { name: "troupe agents validate .claude/agents", says: "what is wrong, and where" },
+  ],
+  "agents list": [{ name: "troupe agents list --json", says: "for a program: active, all, failed" }],
+  "agents show": [{ name: "troupe agents show Explore", says: "and the words it is told" }],
+  "agents validate": [{ name: "troupe agents validate .claude/agents/reviewer.md", says: "one file" }],
   model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
   "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
   demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],

@@ -4,7 +4,8 @@ import * as Schema from "effect/Schema"
 import { readFile, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import type { Agents } from "../agents/Agents.ts"
-import * as Coding from "../tools/builtin/Coding.ts"
+import * as Toolset from "../agents/Toolset.ts"
+import type { SessionHook } from "../agents/SessionHook.ts"
 import type { Initialize } from "./ControlWire.ts"
 import type { SessionArgs, Source } from "./SessionArgs.ts"
 
@@ -22,8 +23,9 @@ export const openSession = Effect.fnUntraced(function* (
   args: SessionArgs,
   cwd: string,
   asked?: Initialize,
+  hooks: ReadonlyArray<SessionHook> = [],
 ) {
-  const options = { ...(yield* openOptions(args, cwd)), ...(asked && askedOptions(asked, args)) }
+  const options = { ...(yield* openOptions(args, cwd)), ...(asked && askedOptions(asked, args)), hooks }
   const { which } = args
   switch (which._tag) {
     case "New":
@@ -50,6 +52,10 @@ const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string)
     model: args.model,
     fallbackModel: args.fallbackModel,
     permissionMode: args.permissionMode,
+    effort: args.effort,
+    setup: args.setup,
+    agent: args.agent,
+    agents: yield* textOf(args.agents, "--agents", cwd),
     maxTurns: args.maxTurns,
     systemPrompt: yield* textOf(args.systemPrompt, "--system-prompt-file", cwd),
     appendSystemPrompt: yield* textOf(args.appendSystemPrompt, "--append-system-prompt-file", cwd),
@@ -63,13 +69,14 @@ const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string)
 
 /** Of the built-in tools, those that were named; all unless told. */
 const offered = (names: ReadonlyArray<string> | undefined) =>
-  names === undefined ? Coding.coding : Coding.coding.filter((tool) => names.includes(tool.name))
+  names === undefined ? Toolset.all : Toolset.all.filter((tool) => names.includes(tool.name))
 
 /** What a client asks for counts more than the flags it gave, as it says it later. */
 const askedOptions = (asked: Initialize, args: SessionArgs) => ({
   ...systemPrompt(asked),
   ...(asked.appendSystemPrompt != null && { appendSystemPrompt: asked.appendSystemPrompt }),
   ...(asked.jsonSchema != null && { jsonSchema: asked.jsonSchema }),
+  ...(asked.agents != null && { agents: JSON.stringify(asked.agents) }),
   ...(asked.disallowedTools != null && { disallowedTools: [...args.disallowedTools, ...asked.disallowedTools] }),
 })
 

@@ -5,7 +5,9 @@
  */
 import { Argument, Command, InvalidArgumentError, Option } from "commander"
 import { nearest } from "../platform/Near.ts"
+import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import type { AgentsAsk } from "./AgentsView.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
@@ -20,6 +22,7 @@ export const permissionModes = [
   "dontAsk",
   "bypassPermissions",
 ] as const satisfies ReadonlyArray<PermissionMode>
+export const efforts = ["low", "medium", "high", "xhigh", "max"] as const satisfies ReadonlyArray<Effort>
 export const settingSources = ["user", "project", "local"] as const
 export const shells = ["bash", "zsh", "fish"] as const
 
@@ -38,6 +41,7 @@ export interface Flags extends ControlFlags.ClientFlags {
   readonly verbose?: boolean
   readonly model?: string
   readonly fallbackModel?: string
+  readonly effort?: Effort
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
   readonly systemPrompt?: string
@@ -53,8 +57,14 @@ export interface Flags extends ControlFlags.ClientFlags {
   readonly resume?: string | true
   readonly forkSession?: boolean
   readonly sessionId?: string
+  readonly agent?: string
+  readonly agents?: string
+  readonly init?: boolean
+  readonly initOnly?: boolean
+  readonly maintenance?: boolean
   readonly settings?: string
   readonly settingSources?: ReadonlyArray<SettingSource>
+  readonly trust?: boolean
   readonly debug?: string | true
   readonly debugFile?: string
   readonly color: boolean
@@ -68,6 +78,17 @@ export type Wanted =
   | { readonly _tag: "ConfigTrust"; readonly yes: boolean; readonly flags: CommandFlags }
   | { readonly _tag: "ConfigSet"; readonly key: string; readonly value: string | undefined; readonly flags: ScopeFlags }
   | { readonly _tag: "PermissionsExplain"; readonly flags: JudgeFlags }
+  | { readonly _tag: "HooksList"; readonly flags: CommandFlags }
+  | { readonly _tag: "HooksExplain"; readonly event: string; readonly flags: HooksFlags }
+  | {
+      readonly _tag: "Skills"
+      readonly what: SkillsWhat
+      readonly about: string | undefined
+      readonly flags: SkillsFlags
+    }
+  | { readonly _tag: "MemoryView"; readonly what: MemoryViews; readonly flags: CommandFlags }
+  | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
+  | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -77,6 +98,9 @@ export type Printed =
   | { readonly _tag: "Completion"; readonly shell: Shell }
   | { readonly _tag: "Words"; readonly what: string }
   | { readonly _tag: "ManPage" }
+
+/** What `troupe memory` shows: the list, where it is, or one memory. */
+export type MemoryViews = "list" | "path" | { readonly file: string }
 
 export interface CommandFlags {
   readonly json?: boolean
@@ -90,6 +114,21 @@ export interface CommandFlags {
 export interface ScopeFlags extends CommandFlags {
   readonly scope: SettingSource
 }
+
+export interface HooksFlags extends CommandFlags {
+  readonly tool?: string
+  readonly input: string
+}
+export type SkillsWhat = "list" | "show" | "validate" | "explain"
+
+export type SkillsFlags = CommandFlags & Pick<Flags, "addDir">
+
+const skillsCommands: ReadonlyArray<readonly [what: SkillsWhat, argument: string, description: string]> = [
+  ["list", "", "the skills and commands there are, and where they come from"],
+  ["show", " <name>", "one of them: its fields, its file, its text"],
+  ["validate", " [path]", "what is wrong with them, with the line; exit code 1 if one cannot be used"],
+  ["explain", " <task>", "which of them fit a task by their words, with score and reason"],
+]
 
 export interface JudgeFlags
   extends
@@ -174,6 +213,7 @@ const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
   "Model:": [
     new Option("--model <name>", "model id or alias (sonnet, opus, haiku, …)"),
     new Option("--fallback-model <name>", "take this one when the model is overloaded"),
+    new Option("--effort <level>", "how hard the model is to try (default: as the model does)").choices(efforts),
     new Option("--max-turns <n>", "stop after so many rounds with the model").argParser(whole),
     new Option("--max-budget-usd <amount>", "stop before more than this is spent").argParser(money),
     new Option("--system-prompt <text>", "replace the system prompt"),
@@ -195,8 +235,17 @@ const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
     new Option("-r, --resume [id]", "go on with this session (without an id: the latest)"),
     new Option("--fork-session", "with --continue or --resume: go on in a copy"),
     new Option("--session-id <uuid>", "the id of the new session"),
+    new Option("--agent <name>", "the session is this agent: its instructions, its tools, its model"),
+    new Option("--agents <json>", 'more agents, as JSON or @file: {"name":{"description":"…", "prompt":"…"}}'),
+    new Option("--init", "run the project's Setup hooks first"),
+    new Option("--init-only", "run them, and nothing else"),
+    new Option("--maintenance", "run the Setup hooks for maintenance first"),
   ],
-  "Settings:": [...settingsOptions(), ...sharedOptions()],
+  "Settings:": [
+    ...settingsOptions(),
+    new Option("--trust", "what this folder's own files want to run counts, for this once"),
+    ...sharedOptions(),
+  ],
 })
 
 /** Where two columns do not fit: what it is called, and below it what it is. */
@@ -291,6 +340,80 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     ...sharedOptions(),
   ])
   judge.action(() => want({ _tag: "PermissionsExplain", flags: judge.opts<JudgeFlags>() }))
+
+  const hooks = add(program, "hooks", "see which hooks there are, and which would run", [])
+  const hooksList = add(hooks, "list", "every hook with its file, and whether it is in force", [
+    new Option("--json", "as JSON"),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  hooksList.action(() => want({ _tag: "HooksList", flags: hooksList.opts<CommandFlags>() }))
+  const hooksExplain = add(
+    hooks,
+    "explain <event>",
+    "which hooks would run at an event, in which order, and why others not",
+    [
+      new Option("--tool <name>", "the tool, for events about one"),
+      new Option("--input <json>", "its arguments; for other events, their fields").default("{}"),
+      new Option("--json", "as JSON"),
+      ...settingsOptions(),
+      ...sharedOptions(),
+    ],
+  )
+  hooksExplain.action((event: string) => want({ _tag: "HooksExplain", event, flags: hooksExplain.opts<HooksFlags>() }))
+  const skills = add(program, "skills", "see which skills and commands there are, and what is wrong with them", [])
+  for (const [what, argument, description] of skillsCommands) {
+    const command = add(skills, `${what}${argument}`, description, [
+      new Option("--json", "as JSON"),
+      new Option("--add-dir <dirs...>", "further directories that may have some"),
+      ...settingsOptions(),
+      ...sharedOptions(),
+    ])
+    command.action((about: unknown) => {
+      const flags = command.opts<SkillsFlags>()
+      want({ _tag: "Skills", what, about: typeof about === "string" ? about : undefined, flags })
+    })
+  }
+  const viewed = () => [new Option("--json", "as JSON"), ...settingsOptions(), ...sharedOptions()]
+  const memory = add(program, "memory", "see what is remembered about this project", [])
+  const memories = add(memory, "list", "the memories, the newest first", viewed())
+  memories.action(() => want({ _tag: "MemoryView", what: "list", flags: memories.opts<CommandFlags>() }))
+  const shown = add(memory, "show <file>", "one memory", viewed())
+  shown.action((file: string) => want({ _tag: "MemoryView", what: { file }, flags: shown.opts<CommandFlags>() }))
+  const where = add(memory, "path", "the directory they are in", viewed())
+  where.action(() => want({ _tag: "MemoryView", what: "path", flags: where.opts<CommandFlags>() }))
+
+  const instructions = add(program, "instructions", "see which files tell the model how to work here", [])
+  const chain = add(instructions, "list", "the files in the order they are read, and why some are not", [
+    new Option("--add-dir <dirs...>", "further directories the tools may work in"),
+    ...viewed(),
+  ])
+  chain.action(() => {
+    const flags = chain.opts<CommandFlags & Pick<Flags, "addDir">>()
+    want({ _tag: "InstructionsList", flags })
+  })
+  const agents = add(program, "agents", "see which agents there are, and what is wrong with their files", [])
+  const agentsCommand = (usage: string, description: string, ask: (argument: string | undefined) => AgentsAsk) => {
+    const command = add(agents, usage, description, [
+      new Option("--json", "as JSON"),
+      ...settingsOptions(),
+      ...sharedOptions(),
+    ])
+    command.action((argument: unknown) => {
+      const given = typeof argument === "string" ? argument : undefined
+      want({ _tag: "Agents", ask: ask(given), flags: command.opts<CommandFlags>() })
+    })
+  }
+  agentsCommand("list", "every agent with where it comes from, and every file that is none", () => ({ what: "list" }))
+  agentsCommand("show <name>", "one agent: its fields and what it is told", (name = "") => ({ what: "show", name }))
+  agentsCommand(
+    "validate [path]",
+    "check agent files, or those of a directory; exit code 1 if one is broken",
+    (path) => ({
+      what: "validate",
+      path,
+    }),
+  )
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

@@ -6,7 +6,9 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FiberHandle from "effect/FiberHandle"
 import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
 import * as Budget from "../kernel/Budget.ts"
@@ -21,9 +23,13 @@ import { openSession, type Opener } from "./OpenSession.ts"
 import { nearest } from "../platform/Near.ts"
 import { permissionModes } from "./Program.ts"
 import type { Pastes } from "./Pastes.ts"
+import type { Answer } from "./TrustDialogue.ts"
+import * as PromptHelp from "./PromptHelp.ts"
 import * as PromptHistory from "./PromptHistory.ts"
+import * as Rewritten from "./Rewritten.ts"
 import * as Screen from "./Screen.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
+import type { StatusLine } from "./StatusLine.ts"
 import type { Tone, ViewLine } from "./ToolView.ts"
 
 export interface InteractiveDoor {
@@ -35,8 +41,12 @@ export interface InteractiveDoor {
   /** A terminal that can only be written on, line by line. */
   readonly dumb?: boolean
   readonly history?: PromptHistory.PromptHistory
+  /** Puts what the folder's files want to run to the person; `undefined` where nothing waits. */
+  readonly trust?: Effect.Effect<Answer | undefined>
   /** What words in a typed line stand for. */
   readonly pastes?: Pick<Pastes, "expand">
+  /** What stands above the prompt, if settings want something there. */
+  readonly statusLine?: (agent: Agent) => Effect.Effect<StatusLine | undefined, never, Scope.Scope>
 }
 
 /** Runs until the person leaves, and answers the exit code. */
@@ -62,7 +72,8 @@ export const runInteractive = Effect.fn("Cli.interactive")(function* (door: Inte
     const agent = yield* openSession(door.agents, args, door.cwd)
     opened = agent
     yield* greet(display, agent, door)
-    const code = yield* converse(door, display, agent, args.prompt)
+    const code = yield* converse(door, display, agent, args.prompt ?? agent.initialPrompt)
+    agent.leaving("prompt_input_exit")
     yield* display.say("quiet", `To go on: troupe --resume ${agent.sessionId}`)
     return code
   })
@@ -85,19 +96,30 @@ const converse = Effect.fnUntraced(function* (
   first: string | undefined,
 ) {
   const { history = PromptHistory.none, pastes } = door
-  const own = yield* selfStarted(agent, display.show)
+  const rewritten = Rewritten.make(agent.rewriter)
+  const show = (event: Event) =>
+    Effect.flatMap(rewritten(event), (events) => Effect.forEach(events, display.show, { discard: true }))
+  const own = yield* selfStarted(agent, show)
+  const idle = yield* FiberHandle.make()
+  const footer = yield* footerOf(door, display, agent)
   let prompt = first
   let leaving = false
+  let again = false
   if (first !== undefined) yield* history.add(first, agent.sessionId)
   while (true) {
     if (prompt !== undefined) {
-      const signal = yield* turn(door, display, agent, prompt)
+      const signal = yield* guarded(door, display, agent, Stream.runForEach(agent.prompt(prompt), show))
       if (signal !== undefined && signal !== "SIGINT") return signalCodes[signal]
       prompt = undefined
+      yield* FiberHandle.run(idle, Effect.delay(agent.idle, idleAfter))
     }
     yield* display.settle
+    yield* footer.show(again)
     const asking = readPrompt(door.reader, "› ", "… ", yield* history.recall)
-    const read = yield* Effect.raceFirst(asking, Effect.raceFirst(signalled(door.stdio), own.began))
+    const read = yield* Effect.raceAllFirst([asking, signalled(door.stdio), own.began, footer.changed])
+    again = read._tag === "Changed"
+    if (read._tag === "Changed") continue
+    yield* FiberHandle.clear(idle)
     if (read._tag === "Signal") return signalCodes[read.signal]
     if (read._tag === "Began") {
       const signal = yield* guarded(door, display, agent, read.end)
@@ -118,10 +140,29 @@ const converse = Effect.fnUntraced(function* (
       continue
     }
     yield* history.add(read.text, agent.sessionId)
-    const done = text.startsWith("/") ? yield* command(text, agent) : undefined
+    const done = text.startsWith("/") ? yield* command(text, agent, door.trust) : undefined
     if (done === "leave") return 0
     if (done === undefined) prompt = pastes?.expand(read.text) ?? read.text
     else yield* display.lines(done)
+  }
+})
+
+/** The status line above the prompt. On a terminal that can be drawn on, it is renewed in its place while somebody types. */
+const footerOf = Effect.fnUntraced(function* (door: InteractiveDoor, display: Display.Display, agent: Agent) {
+  const status = yield* door.statusLine?.(agent) ?? Effect.undefined
+  if (status === undefined) return { show: () => Effect.void, changed: Effect.never }
+  const events = yield* agent.watch
+  yield* Effect.forkScoped(Stream.runForEach(events, status.hear), { startImmediately: true })
+  let shown = 0
+  return {
+    show: (again: boolean) =>
+      Effect.suspend(() => {
+        const lines = status.lines()
+        const over = again ? shown : 0
+        shown = lines.length
+        return display.footer(lines, over)
+      }),
+    changed: door.dumb === true ? Effect.never : Effect.as(status.changed, { _tag: "Changed" as const }),
   }
 })
 
@@ -150,10 +191,10 @@ const selfStarted = Effect.fnUntraced(function* (agent: Agent, show: (event: Eve
   return { began: Effect.map(Queue.take(began), (done) => ({ _tag: "Began" as const, end: Deferred.await(done) })) }
 })
 
-/** One turn on the screen; answers the signal that ended it, if one did. */
-const turn = (door: InteractiveDoor, display: Display.Display, agent: Agent, prompt: string) =>
-  guarded(door, display, agent, Stream.runForEach(agent.prompt(prompt), display.show))
+/** So long nobody answers before whoever is elsewhere is told of it. */
+const idleAfter = "60 seconds"
 
+/** One turn on the screen; answers the signal that ended it, if one did. */
 const guarded = Effect.fnUntraced(function* <E>(
   door: InteractiveDoor,
   display: Display.Display,
@@ -174,7 +215,7 @@ const guarded = Effect.fnUntraced(function* <E>(
 })
 
 /** The few commands of the prompt; `undefined` for one that is none, which goes to the model as it is. */
-const command = Effect.fnUntraced(function* (text: string, agent: Agent) {
+const command = Effect.fnUntraced(function* (text: string, agent: Agent, trust: InteractiveDoor["trust"]) {
   const [name, ...words] = text.split(/\s+/)
   const argument = words.join(" ")
   const say = (tone: Tone, text: string): ReadonlyArray<ViewLine> => [{ tone, text }]
@@ -183,13 +224,23 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent) {
     case "/quit":
       return "leave" as const
     case "/help":
-      return [
-        "/model [name]   show or change the model",
-        "/mode [mode]    show or change the permission mode",
-        "/exit           leave (also Ctrl-D)",
-        "A line that ends in \\ goes on in the next one; pasted lines stay together.",
-        "Up and Down recall, Ctrl-R searches. Ctrl-C interrupts, twice it leaves.",
-      ].map((text): ViewLine => ({ tone: "quiet", text }))
+      return PromptHelp.help(yield* agent.commands)
+    case "/skills":
+      return PromptHelp.skills(yield* agent.commands)
+    case "/agents":
+      return PromptHelp.agents(yield* agent.agentTypes)
+    case "/hooks": {
+      const answer = argument === "trust" && trust !== undefined ? yield* trust : undefined
+      if (argument === "trust" && answer === undefined) return say("quiet", "Nothing waits for your agreement.")
+      const said =
+        answer === "agreed" ? say("quiet", "In force: hooks and rules at once, the rest from the next session on.") : []
+      return [...said, ...PromptHelp.hooks(agent.hooks())]
+    }
+    case "/add-dir": {
+      if (argument === "") return say("bad", "Name the directory: /add-dir <path>")
+      const added = yield* Effect.result(agent.addDirectory(argument))
+      return added._tag === "Success" ? say("quiet", `added: ${added.success}`) : say("bad", added.failure.message)
+    }
     case "/model":
       if (argument !== "") yield* agent.setModel(argument, "person")
       return say("quiet", `model: ${(yield* agent.controls).model}`)

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
+import type { SessionHook } from "../agents/SessionHook.ts"
 import type { Table } from "../cost/ModelTable.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
@@ -19,6 +20,7 @@ import type { SessionArgs } from "./SessionArgs.ts"
 import { CannotStart, openSession, type Opener } from "./OpenSession.ts"
 import { printer } from "./Output.ts"
 import * as Profiled from "./Profiled.ts"
+import * as Rewritten from "./Rewritten.ts"
 import type { SessionState } from "./SdkLine.ts"
 import * as SdkMessages from "./SdkMessages.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
@@ -95,7 +97,8 @@ const guarding = Effect.fnUntraced(function* ({ signal, quit }: Stdio, run: Run)
 })
 
 const working = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs, run: Run, report: Report) {
-  const open = (asked?: Initialize) => openSession(door.agents, args, door.cwd, asked).pipe(Effect.tap(report.opened))
+  const open = (asked?: Initialize, hooks?: ReadonlyArray<SessionHook>) =>
+    openSession(door.agents, args, door.cwd, asked, hooks).pipe(Effect.tap(report.opened))
   if (args.inputFormat === "stream-json") {
     const { talk } = yield* Effect.promise(() => import("./Talk.ts"))
     const understood = yield* talk(door.stdio, {
@@ -109,6 +112,10 @@ const working = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArgs,
     })
     // Every result said itself how its turn ended. Input that made no sense at all was not meant for us.
     if (run.signal === undefined) run.exitCode = understood ? 0 : wrongUsage
+    return
+  }
+  if (args.initOnly) {
+    yield* open()
     return
   }
   const prompt = yield* readPrompt(args.prompt, door.stdio)
@@ -136,6 +143,7 @@ const reporting = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArg
   const look = { color: false, live: false, columns, cwd: door.cwd, verbose: true, mute: true }
   const verbose = args.verbose && args.outputFormat === "text"
   const screen = verbose ? (yield* Effect.promise(() => import("./Screen.ts"))).make(look) : undefined
+  const rewritten = Rewritten.whole()
   let messages: SdkMessages.SdkMessages | undefined
 
   /** Nobody stops working because stderr is closed. */
@@ -147,19 +155,35 @@ const reporting = Effect.fnUntraced(function* (door: PrintDoor, args: SessionArg
       messages = SdkMessages.make({
         sessionId: agent.sessionId,
         partial: args.partialMessages,
+        hooks: args.hookEvents,
         limitsOf: (model) => door.modelOf(model).limits,
       })
       for (const problem of agent.problems) yield* note(`troupe: ${problem}\n`)
     }),
-    show: Effect.fnUntraced(function* (agent: Agent, event: Event) {
+    show: Effect.fnUntraced(function* (agent: Agent, given: Event) {
       if (messages === undefined) return
+      const rewrite = agent.rewriter()
+      const event = rewrite === undefined ? given : yield* rewritten(given, rewrite)
       if (event._tag === "PromptReceived" && event.delivery === "prompt" && event.harness !== true) {
         const { version, apiKeySource } = door
         const { permissionMode, model: name } = yield* agent.controls
         const model = door.modelOf(name).id
-        const facts = { cwd: agent.cwd, tools: agent.tools(), model, permissionMode, apiKeySource, version }
+        const commands = yield* agent.commands
+        const facts = {
+          cwd: agent.cwd,
+          tools: agent.tools(),
+          model,
+          permissionMode,
+          apiKeySource,
+          version,
+          slash_commands: commands.map(({ name }) => name),
+          agents: (yield* agent.agentTypes).map(({ name }) => name),
+          skills: commands.flatMap(({ form, name }) => (form === "skill" ? [name] : [])),
+          output_style: agent.outputStyle,
+        }
         yield* output.print(messages.init(facts, yield* Ids.uuid))
       }
+      if (event._tag === "PromptRefused" && args.outputFormat === "text") yield* note(`troupe: ${event.reason}\n`)
       if (event._tag === "Diagnosed" && event.level !== "info") yield* note(`troupe: ${event.message}\n`)
       // Somebody waits for the text: a pause that is not explained looks like a program that hangs.
       if (event._tag === "RetryWaiting" && args.outputFormat === "text" && screen === undefined) {

@@ -32,6 +32,8 @@ export interface Screen {
   readonly wait: (text: string | undefined) => void
   /** Some lines between the events: an answer, a diff, a notice. */
   readonly lines: (lines: ReadonlyArray<ViewLine>) => string
+  /** Lines that are safe to print as they are, in the place of so many lines right above the cursor. */
+  readonly footer: (lines: ReadonlyArray<string>, over: number) => string
   /** Leaves the cursor on an empty line without status; whoever asks the person something calls this first. */
   readonly settle: () => string
 }
@@ -43,6 +45,8 @@ const wipe = "\r\u001b[2K"
 
 interface Running {
   readonly label: string
+  /** What an agent that it sent out is doing. */
+  readonly step?: string
   readonly input: unknown
 }
 
@@ -193,12 +197,35 @@ export const make = (look: Look): Screen => {
         return look.verbose ? notice("quiet", `→ ${event.transition} ${event.detail ?? ""}`) : ""
       case "Diagnosed":
         return notice(event.level === "error" ? "bad" : event.level === "warning" ? "warning" : "quiet", event.message)
+      case "HookStarted":
+        return look.verbose ? notice("quiet", event.statusMessage ?? `${event.name} hook: ${event.what}`) : ""
+      case "HookRan": {
+        // It has been checked: titles, notifications and the bell, nothing else.
+        const sequence = look.live ? (event.terminalSequence ?? "") : ""
+        const said = event.detail === undefined ? event.outcome : `${event.outcome}: ${event.detail}`
+        return sequence + (look.verbose ? notice("quiet", `${event.name} hook: ${said}`) : "")
+      }
       case "ConfigChanged":
         return look.verbose ? notice("quiet", `${event.file} changed: ${event.keys.join(", ")}`) : ""
       case "ControlsChanged":
         return look.verbose ? notice("quiet", `model ${event.model}, permissions ${event.permissionMode}`) : ""
+      case "PromptRefused":
+        return notice("warning", event.reason)
+      case "SubagentShown": {
+        const call = running.get(event.toolUseId)
+        if (call === undefined || event.event._tag !== "ToolStarted") return ""
+        const { tool, input } = event.event
+        running.set(event.toolUseId, { ...call, step: describe(tool, input, look.cwd) })
+        return ""
+      }
       case "SessionStarted":
+      case "SessionTitled":
       case "PromptReceived":
+      case "PromptExpanded":
+      case "PromptLatched":
+      case "ContextAdded":
+      case "SubagentStarted":
+      case "SubagentEnded":
       case "PermissionAsked":
       case "PermissionDecided":
       case "MessageImported":
@@ -207,7 +234,7 @@ export const make = (look: Look): Screen => {
   }
 
   const status = (): string | undefined => {
-    if (running.size > 0) return [...running.values()].map((call) => call.label).join(" · ")
+    if (running.size > 0) return [...running.values()].map(labelOf).join(" · ")
     return waiting
   }
 
@@ -215,6 +242,8 @@ export const make = (look: Look): Screen => {
     show,
     lines,
     settle,
+    footer: (all, over) =>
+      settle() + (over > 0 && look.live ? `\u001b[${over}A\u001b[J` : "") + all.map((line) => `${line}\n`).join(""),
     wait: (text) => {
       waiting = text
     },
@@ -227,6 +256,8 @@ export const make = (look: Look): Screen => {
     },
   }
 }
+
+const labelOf = ({ label, step }: Running): string => (step === undefined ? label : `${label} › ${step}`)
 
 const painter = (color: boolean) => {
   const colors = pc.createColors(color)

@@ -36,20 +36,21 @@ export interface AssistantLine extends Common {
     readonly content: ReadonlyArray<ContentBlock>
     readonly usage: ReturnType<typeof ofReply>
   }
-  readonly parent_tool_use_id: null
+  /** The call that sent out the agent which this is about; `null`: the session's own. */
+  readonly parent_tool_use_id: string | null
 }
 
 export interface UserLine extends Common {
   readonly type: "user"
   readonly message: { readonly role: "user"; readonly content: ReadonlyArray<ContentBlock> }
-  readonly parent_tool_use_id: null
+  readonly parent_tool_use_id: string | null
   readonly tool_use_result?: unknown
 }
 
 export interface StreamLine extends Common {
   readonly type: "stream_event"
   readonly event: ReturnType<typeof streamed>
-  readonly parent_tool_use_id: null
+  readonly parent_tool_use_id: string | null
 }
 
 export interface RetryLine extends Common {
@@ -101,8 +102,29 @@ export interface ProgressLine extends Common {
   readonly type: "tool_progress"
   readonly tool_use_id: string
   readonly tool_name: string
-  readonly parent_tool_use_id: null
+  readonly parent_tool_use_id: string | null
   readonly elapsed_time_seconds: number
+}
+
+interface HookLine extends Common {
+  readonly type: "system"
+  readonly hook_id: string
+  /** `PreToolUse:Bash`. */
+  readonly hook_name: string
+  readonly hook_event: string
+}
+
+export interface HookStartedLine extends HookLine {
+  readonly subtype: "hook_started"
+}
+
+export interface HookResponseLine extends HookLine {
+  readonly subtype: "hook_response"
+  readonly output: string
+  readonly stdout: string
+  readonly stderr: string
+  readonly exit_code?: number
+  readonly outcome: "success" | "error" | "cancelled"
 }
 
 export interface ModelUsage {
@@ -150,4 +172,6 @@ export type Line =
   | StatusLine
   | StateLine
   | ProgressLine
+  | HookStartedLine
+  | HookResponseLine
   | ResultLine

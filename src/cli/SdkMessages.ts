@@ -9,7 +9,17 @@ import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import type { WireUsage } from "../protocol/StreamEvent.ts"
 import * as Terminal from "../protocol/Terminal.ts"
 import * as Usage from "../protocol/Usage.ts"
-import type { Denial, InitLine, Line, ModelUsage, ResultLine, RetryLine, SessionState, StateLine } from "./SdkLine.ts"
+import type {
+  Denial,
+  HookResponseLine,
+  InitLine,
+  Line,
+  ModelUsage,
+  ResultLine,
+  RetryLine,
+  SessionState,
+  StateLine,
+} from "./SdkLine.ts"
 import * as SdkUsage from "./SdkUsage.ts"
 
 export interface Limits {
@@ -21,10 +31,23 @@ export interface Setup {
   readonly sessionId: string
   /** Repeat every piece of the stream. */
   readonly partial: boolean
+  /** Tell of hooks as they start and end. */
+  readonly hooks?: boolean
   readonly limitsOf: (model: string) => Limits | undefined
 }
 
-export type InitFacts = Pick<InitLine, "cwd" | "tools" | "model" | "permissionMode" | "apiKeySource"> & {
+export type InitFacts = Pick<
+  InitLine,
+  | "cwd"
+  | "tools"
+  | "model"
+  | "permissionMode"
+  | "apiKeySource"
+  | "slash_commands"
+  | "agents"
+  | "skills"
+  | "output_style"
+> & {
   readonly version: string
 }
 
@@ -39,6 +62,8 @@ export interface SdkMessages {
   readonly refused: (why: string, uuid: string) => ResultLine
   readonly state: (state: SessionState, uuid: string) => StateLine
 }
+
+type Parent = string | null
 
 /** A tool that reports often is repeated once in so many milliseconds. */
 const progressEveryMs = 1000
@@ -55,15 +80,16 @@ export const make = (setup: Setup): SdkMessages => {
   let stopReason: string | null = null
   let mode: PermissionMode | undefined
 
-  const chunk = (event: EventOf<"StreamChunk">, uuid: string): ReadonlyArray<Line> => {
+  const chunk = (event: EventOf<"StreamChunk">, uuid: string, parent: Parent): ReadonlyArray<Line> => {
     if (event.event.type === "message_start") {
       firstUsage = { requestId: event.requestId, usage: event.event.message.usage ?? {} }
     }
     if (!setup.partial || event.event.type === "ping") return []
-    return [{ type: "stream_event", event: SdkUsage.streamed(event.event), parent_tool_use_id: null, session_id, uuid }]
+    const streamed = SdkUsage.streamed(event.event)
+    return [{ type: "stream_event", event: streamed, parent_tool_use_id: parent, session_id, uuid }]
   }
 
-  const block = (event: EventOf<"BlockReceived">): ReadonlyArray<Line> => {
+  const block = (event: EventOf<"BlockReceived">, parent: Parent): ReadonlyArray<Line> => {
     if (event.block.type === "tool_use") inputs.set(event.block.id, event.block.input)
     return [
       {
@@ -75,25 +101,49 @@ export const make = (setup: Setup): SdkMessages => {
           content: [event.block],
           usage: SdkUsage.ofReply(firstUsage?.requestId === event.requestId ? firstUsage.usage : {}),
         },
-        parent_tool_use_id: null,
+        parent_tool_use_id: parent,
         session_id,
         uuid: event.uuid,
       },
     ]
   }
 
-  const toolEnded = (event: EventOf<"ToolEnded">): ReadonlyArray<Line> => {
+  const toolEnded = (event: EventOf<"ToolEnded">, parent: Parent): ReadonlyArray<Line> => {
     progressed.delete(event.toolUseId)
     return [
       {
         type: "user",
         message: { role: "user", content: [toolResult(event.toolUseId, event.content, event.outcome !== "completed")] },
-        parent_tool_use_id: null,
+        parent_tool_use_id: parent,
         session_id,
         uuid: event.uuid,
         ...(event.structured !== undefined && { tool_use_result: event.structured }),
       },
     ]
+  }
+
+  const hookOf = (event: EventOf<"HookStarted" | "HookRan">) =>
+    ({
+      type: "system",
+      hook_id: event.hookId,
+      hook_name: event.name,
+      hook_event: event.hookEvent,
+      session_id,
+    }) as const
+
+  const hookRan = (event: EventOf<"HookRan">, uuid: string): HookResponseLine => {
+    const stdout = event.stdout ?? ""
+    const stderr = event.stderr ?? ""
+    return {
+      ...hookOf(event),
+      subtype: "hook_response",
+      output: stdout + stderr,
+      stdout,
+      stderr,
+      ...(event.exitCode !== undefined && { exit_code: event.exitCode }),
+      outcome: event.outcome === "blocked" ? "error" : event.outcome,
+      uuid,
+    }
   }
 
   const replyEnded = (event: EventOf<"ReplyEnded">): void => {
@@ -135,7 +185,7 @@ export const make = (setup: Setup): SdkMessages => {
     ]
   }
 
-  const progress = (event: EventOf<"ToolProgressed">, uuid: string): ReadonlyArray<Line> => {
+  const progress = (event: EventOf<"ToolProgressed">, uuid: string, parent: Parent): ReadonlyArray<Line> => {
     if (event.elapsedMs < (progressed.get(event.toolUseId) ?? 0) + progressEveryMs) return []
     progressed.set(event.toolUseId, event.elapsedMs)
     return [
@@ -143,7 +193,7 @@ export const make = (setup: Setup): SdkMessages => {
         type: "tool_progress",
         tool_use_id: event.toolUseId,
         tool_name: event.tool,
-        parent_tool_use_id: null,
+        parent_tool_use_id: parent,
         elapsed_time_seconds: Math.round(event.elapsedMs / 100) / 10,
         session_id,
         uuid,
@@ -186,6 +236,76 @@ export const make = (setup: Setup): SdkMessages => {
     return first ? [] : [{ type: "system", subtype: "status", status: null, permissionMode: mode, session_id, uuid }]
   }
 
+  /** `parent` is the call that sent out the agent in which it happened. */
+  const apply = (event: Event, uuid: string, parent: Parent): ReadonlyArray<Line> => {
+    switch (event._tag) {
+      case "SubagentShown":
+        return ofSubagent(event, uuid)
+      case "StreamChunk":
+        return chunk(event, uuid, parent)
+      case "BlockReceived":
+        return block(event, parent)
+      case "ToolEnded":
+        return toolEnded(event, parent)
+      case "ToolProgressed":
+        return progress(event, uuid, parent)
+      case "PermissionDecided":
+        return denied(event, uuid)
+      case "ControlsChanged":
+        return controls(event, uuid)
+      case "ReplyEnded":
+        replyEnded(event)
+        return []
+      case "RetryWaiting":
+        return [
+          {
+            type: "system",
+            subtype: "api_retry",
+            attempt: event.attempt,
+            max_retries: event.maxAttempts,
+            retry_delay_ms: event.delayMs,
+            error_status: event.status ?? null,
+            error: retryError(event.reason),
+            session_id,
+            uuid,
+          },
+        ]
+      case "HookStarted":
+        return setup.hooks === true ? [{ ...hookOf(event), subtype: "hook_started", uuid }] : []
+      case "HookRan":
+        return setup.hooks === true ? [hookRan(event, uuid)] : []
+      case "TurnEnded":
+        return [result(event, uuid)]
+      case "SessionStarted":
+      case "SessionTitled":
+      case "PromptReceived":
+      case "PromptExpanded":
+      case "PromptRefused":
+      case "PromptLatched":
+      case "ContextAdded":
+      case "SubagentStarted":
+      case "SubagentEnded":
+      case "RequestSent":
+      case "ReplyAbandoned":
+      case "PermissionAsked":
+      case "ToolStarted":
+      case "TransitionTaken":
+      case "ConfigChanged":
+      case "Diagnosed":
+      case "MessageImported":
+        return []
+    }
+  }
+
+  /** Its messages, its money and its denials are told; when and how it ended its call's result tells. */
+  const ofSubagent = ({ event, toolUseId }: EventOf<"SubagentShown">, uuid: string): ReadonlyArray<Line> => {
+    const before = stopReason
+    const isOwn = event._tag === "TurnEnded" || event._tag === "ControlsChanged"
+    const lines = isOwn ? [] : apply(event, uuid, toolUseId)
+    stopReason = before
+    return lines
+  }
+
   return {
     init: ({ version, ...facts }, uuid) => {
       mode = facts.permissionMode
@@ -194,63 +314,14 @@ export const make = (setup: Setup): SdkMessages => {
         subtype: "init",
         ...facts,
         mcp_servers: [],
-        slash_commands: [],
-        agents: [],
-        skills: [],
         plugins: [],
-        output_style: "default",
         claude_code_version: version,
         capabilities: [],
         session_id,
         uuid,
       }
     },
-    apply: (event, uuid) => {
-      switch (event._tag) {
-        case "StreamChunk":
-          return chunk(event, uuid)
-        case "BlockReceived":
-          return block(event)
-        case "ToolEnded":
-          return toolEnded(event)
-        case "ToolProgressed":
-          return progress(event, uuid)
-        case "PermissionDecided":
-          return denied(event, uuid)
-        case "ControlsChanged":
-          return controls(event, uuid)
-        case "ReplyEnded":
-          replyEnded(event)
-          return []
-        case "RetryWaiting":
-          return [
-            {
-              type: "system",
-              subtype: "api_retry",
-              attempt: event.attempt,
-              max_retries: event.maxAttempts,
-              retry_delay_ms: event.delayMs,
-              error_status: event.status ?? null,
-              error: retryError(event.reason),
-              session_id,
-              uuid,
-            },
-          ]
-        case "TurnEnded":
-          return [result(event, uuid)]
-        case "SessionStarted":
-        case "PromptReceived":
-        case "RequestSent":
-        case "ReplyAbandoned":
-        case "PermissionAsked":
-        case "ToolStarted":
-        case "TransitionTaken":
-        case "ConfigChanged":
-        case "Diagnosed":
-        case "MessageImported":
-          return []
-      }
-    },
+    apply: (event, uuid) => apply(event, uuid, null),
     failed: (terminal, uuid) =>
       result({ terminal, result: "", turns: 0, durationMs: 0, apiDurationMs: 0, usage: Usage.none, costUsd: 0 }, uuid),
     refused: (why, uuid) => ({

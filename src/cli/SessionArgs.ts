@@ -1,5 +1,6 @@
 /** Owns the checked flags of a session, and which combinations of them make no sense. Pure, and without Effect. */
 import { parseList } from "../policy/RuleList.ts"
+import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import type * as Program from "./Program.ts"
@@ -28,6 +29,8 @@ export interface Common {
   readonly color: boolean
   readonly settings: string | undefined
   readonly settingSources: ReadonlyArray<Program.SettingSource> | undefined
+  /** What the folder wants to run counts, for this once. */
+  readonly trust: boolean
 }
 
 /** A checked command line of the default command. */
@@ -37,6 +40,7 @@ export interface SessionArgs extends Common {
   readonly outputFormat: Program.OutputFormat
   readonly inputFormat: Program.InputFormat
   readonly partialMessages: boolean
+  readonly hookEvents: boolean
   readonly verbose: boolean
   readonly jsonSchema: unknown
   readonly model: string | undefined
@@ -46,6 +50,7 @@ export interface SessionArgs extends Common {
   readonly systemPrompt: Source | undefined
   readonly appendSystemPrompt: Source | undefined
   readonly permissionMode: PermissionMode | undefined
+  readonly effort: Effort | undefined
   readonly allowedTools: ReadonlyArray<string>
   readonly disallowedTools: ReadonlyArray<string>
   readonly addDirs: ReadonlyArray<string>
@@ -56,6 +61,12 @@ export interface SessionArgs extends Common {
   /** Flags that have no effect yet. */
   readonly idle: ReadonlyArray<string>
   readonly which: Which
+  /** The session is this agent. */
+  readonly agent: string | undefined
+  readonly agents: Source | undefined
+  /** `Setup` hooks run first; alone with `--init-only`. */
+  readonly setup: "init" | "maintenance" | undefined
+  readonly initOnly: boolean
 }
 
 /** The flags as a session takes them, or what is wrong with them. */
@@ -65,7 +76,8 @@ export const check = (
   common: Common,
   facts: Facts,
 ): SessionArgs | string => {
-  const print = flags.print === true || flags.inputFormat === "stream-json" || !facts.stdoutIsTerminal
+  const print =
+    flags.print === true || flags.initOnly === true || flags.inputFormat === "stream-json" || !facts.stdoutIsTerminal
   const problem =
     checkOutput(prompt, flags, print) ??
     checkChoices(flags) ??
@@ -74,7 +86,7 @@ export const check = (
   if (problem !== undefined) return problem
   if (prompt !== undefined && prompt.trim() === "") return "the prompt is empty."
   const fromStdin = flags.inputFormat === "stream-json" || !facts.stdinIsTerminal
-  if (print && prompt === undefined && !fromStdin) {
+  if (print && prompt === undefined && !fromStdin && flags.initOnly !== true) {
     return `-p needs a prompt: troupe -p "…", or pipe it in.${suspect(flags)}`
   }
   const schema = flags.jsonSchema === undefined ? undefined : parseSchema(flags.jsonSchema)
@@ -86,6 +98,7 @@ export const check = (
     outputFormat: flags.outputFormat,
     inputFormat: flags.inputFormat,
     partialMessages: flags.includePartialMessages === true,
+    hookEvents: flags.includeHookEvents === true,
     verbose: flags.verbose === true,
     jsonSchema: schema?.value,
     model: flags.model,
@@ -95,6 +108,7 @@ export const check = (
     systemPrompt: source(flags.systemPrompt, flags.systemPromptFile),
     appendSystemPrompt: source(flags.appendSystemPrompt, flags.appendSystemPromptFile),
     permissionMode: flags.dangerouslySkipPermissions === true ? "bypassPermissions" : flags.permissionMode,
+    effort: flags.effort,
     allowedTools: rules(flags.allowedTools),
     disallowedTools: rules(flags.disallowedTools),
     addDirs: flags.addDir ?? [],
@@ -102,6 +116,10 @@ export const check = (
     asksClient: ControlFlags.asksClient(flags),
     idle: ControlFlags.idle(flags),
     which: which(flags),
+    setup: flags.maintenance === true ? "maintenance" : flags.init || flags.initOnly ? "init" : undefined,
+    initOnly: flags.initOnly === true,
+    agent: flags.agent,
+    agents: flags.agents?.startsWith("@") ? { file: flags.agents.slice(1) } : source(flags.agents, undefined),
   }
 }
 

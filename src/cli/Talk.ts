@@ -1,32 +1,40 @@
 /**
  * Owns a conversation over stdin and stdout with `--input-format stream-json`: the first line opens the session, user messages
- * go to the agent as they come, control requests are answered at once, and the end of stdin lets what runs finish.
+ * go to the agent as they come, control requests are answered in their order, and the end of stdin lets what runs finish. The
+ * client's own answers are heard at once, also while the session is being opened: its hooks may be asked then.
  *
  * A line that cannot be read is answered and passed over. A client that does not read is not waited for by the agent: what is
  * durable waits for it, pieces of the stream are dropped after a while, and nothing more is read from it.
  */
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
+import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Agent } from "../agents/Agent.ts"
 import { Person } from "../permissions/Permissions.ts"
 import type { Event } from "../protocol/Event.ts"
+import type { SessionHook } from "../agents/SessionHook.ts"
 import * as ControlAnswers from "./ControlAnswers.ts"
 import * as ControlChannel from "./ControlChannel.ts"
+import * as ControlHooks from "./ControlHooks.ts"
 import * as ControlLines from "./ControlLines.ts"
 import * as ControlPerson from "./ControlPerson.ts"
 import type { Initialize } from "./ControlWire.ts"
 import { encode } from "./Output.ts"
 import type { SessionState } from "./SdkLine.ts"
 import type { Stdio } from "./Stdio.ts"
-import { answer, decode, refusal, type ControlRequest, type UserInputError, type UserMessage } from "./UserInput.ts"
+import { answer, decode, refusal, type ControlRequest, UserInputError, type UserMessage } from "./UserInput.ts"
 
 export interface Talking<E1, E2> {
   /** Opens the session, as the client's `initialize` wants it if that comes first. */
-  readonly open: (asked: Initialize | undefined) => Effect.Effect<Agent, E1, Scope.Scope>
+  readonly open: (
+    asked: Initialize | undefined,
+    hooks: ReadonlyArray<SessionHook>,
+  ) => Effect.Effect<Agent, E1, Scope.Scope>
   readonly show: (agent: Agent, event: Event) => Effect.Effect<void, E2>
   /** The result of a message that could not be taken. */
   readonly refuse: (why: string) => Effect.Effect<void, E2>
@@ -59,6 +67,12 @@ export const talk = Effect.fnUntraced(function* <E1, E2>(stdio: Stdio, talking: 
   return conversation.understood()
 })
 
+/** A line that waits for those before it, readable or not. */
+type Letter = UserMessage | ControlRequest | UserInputError
+type Inbox = Queue.Queue<Letter, Cause.Done>
+/** Whoever sends more than this while nothing is taken is not read any more. */
+const mostWaiting = 64
+
 /** The agent takes note of the end of a turn a moment after it was told to everybody. */
 const moment = "20 millis"
 /** An agent that is gone for good ends no turn; so often is it looked after while one runs. */
@@ -82,7 +96,8 @@ const make = <E1, E2>(stdio: Stdio, talking: Talking<E1, E2>, scope: Scope.Scope
 
   const open = Effect.fnUntraced(function* (init?: Initialize) {
     if (opened !== undefined) return opened
-    const agent = yield* talking.open(init).pipe(Effect.provideService(Person, asked), Scope.provide(scope))
+    const hooks = yield* ControlHooks.hooks(init?.hooks ?? {}, channel, note)
+    const agent = yield* talking.open(init, hooks).pipe(Effect.provideService(Person, asked), Scope.provide(scope))
     const { model } = yield* agent.controls
     const between = yield* Latch.make(true)
     const queued = new Map<string, Fiber.Fiber<unknown, unknown>>()
@@ -103,20 +118,24 @@ const make = <E1, E2>(stdio: Stdio, talking: Talking<E1, E2>, scope: Scope.Scope
     return opened
   })
 
-  const receive = Effect.fnUntraced(function* (incoming: ControlLines.Incoming) {
+  /** Hears an answer; everything else waits for its turn. */
+  const receive = Effect.fnUntraced(function* (incoming: ControlLines.Incoming, inbox: Inbox) {
     const decoded = yield* Effect.result(decode(incoming))
-    if (decoded._tag === "Failure") return yield* complain(decoded.failure)
+    if (decoded._tag === "Failure") {
+      if (decoded.failure.answersId !== undefined) return yield* complain(decoded.failure)
+      return yield* Queue.offer(inbox, decoded.failure)
+    }
     const input = decoded.success
     if (input === undefined) return
     lines.understood++
-    switch (input.type) {
-      case "user":
-        return yield* deliver(yield* open(), input)
-      case "control_response":
-        return yield* channel.receive(input)
-      case "control_request":
-        return yield* stdio.out.write(encode(yield* control(input)))
-    }
+    if (input.type === "control_response") return yield* channel.receive(input)
+    return yield* Queue.offer(inbox, input)
+  })
+
+  const handle = Effect.fnUntraced(function* (letter: Letter) {
+    if (letter instanceof UserInputError) return yield* complain(letter)
+    if (letter.type === "user") return yield* deliver(yield* open(), letter)
+    return yield* stdio.out.write(encode(yield* control(letter)))
   })
 
   const control = Effect.fnUntraced(function* ({ request, request_id: id }: ControlRequest) {
@@ -150,13 +169,26 @@ const make = <E1, E2>(stdio: Stdio, talking: Talking<E1, E2>, scope: Scope.Scope
     yield* talking.refuse(error.message)
   })
 
-  const cut = ControlLines.make()
+  /** Nobody answers any more. */
+  const hushed = channel.close("its end of the conversation is closed")
+
+  const reading = Effect.gen(function* () {
+    const inbox = yield* Queue.make<Letter, Cause.Done>({ capacity: mostWaiting })
+    const cut = ControlLines.make()
+    const sort = (found: ReadonlyArray<ControlLines.Incoming>) =>
+      Effect.forEach(found, (incoming) => receive(incoming, inbox), { discard: true })
+    const reader = yield* Stream.runForEach(stdio.input, (piece) => sort(cut.push(piece))).pipe(
+      Effect.andThen(Effect.suspend(() => sort(cut.end()))),
+      Effect.ensuring(Effect.andThen(hushed, Queue.end(inbox))),
+      Effect.forkChild({ startImmediately: true }),
+    )
+    yield* Stream.runForEach(Stream.fromQueue(inbox), handle)
+    yield* Fiber.join(reader)
+  })
+
   return {
-    reading: Stream.runForEach(stdio.input, (piece) =>
-      Effect.forEach(cut.push(piece), receive, { discard: true }),
-    ).pipe(Effect.andThen(Effect.suspend(() => Effect.forEach(cut.end(), receive, { discard: true })))),
-    /** Nobody answers any more. */
-    hushed: channel.close("its end of the conversation is closed"),
+    reading,
+    hushed,
     /** Output that cannot be written ends everything; events never end before the session does. */
     broken: Effect.suspend(() =>
       Effect.andThen(

@@ -256,8 +256,8 @@ describe("flags that clients give", () => {
   it("are named when they have no effect, each once", () => {
     assert.deepStrictEqual(session("x").idle, [])
     assert.deepStrictEqual(
-      session("x", "--effort", "high", "--betas=a", "--betas=b", "--no-session-persistence").idle,
-      ["--effort has no effect yet.", "--betas has no effect yet.", "--no-session-persistence has no effect yet."],
+      session("x", "--task-budget", "9", "--betas=a", "--betas=b", "--no-session-persistence").idle,
+      ["--task-budget has no effect yet.", "--betas has no effect yet.", "--no-session-persistence has no effect yet."],
     )
     assert.deepStrictEqual(session("x", "--await-initialize", "--allow-dangerously-skip-permissions").idle, [])
   })

@@ -34,7 +34,10 @@ const place = (shell: Program.Shell) => {
 
 /** A line as the person typed it up to the cursor, and what must be offered. */
 const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
-  ["troupe ", ["completion", "config", "demo", "model", "permissions"]],
+  [
+    "troupe ",
+    ["agents", "completion", "config", "demo", "hooks", "instructions", "memory", "model", "permissions", "skills"],
+  ],
   ["troupe con", ["config"]],
   ["troupe config ", ["explain", "list", "set", "trust", "unset"]],
   ["troupe completion ", ["bash", "fish", "zsh"]],

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { explained, listed, waiting } from "../../src/cli/ConfigView.ts"
+import { explained, listed, wishes } from "../../src/cli/ConfigView.ts"
 import { explain } from "../../src/settings/Explain.ts"
 import { Settings, type Snapshot } from "../../src/settings/Settings.ts"
 
@@ -39,10 +39,12 @@ describe("troupe config", () => {
   )
 
   const held = (withheld: Snapshot["layers"][number]["withheld"], name = "/w/.claude/settings.json") =>
-    waiting({
+    wishes({
       layers: [{ source: { kind: "project", name }, value: {}, withheld, locate: () => undefined }],
       reviews: [{ source: { kind: "project", name }, keys: ["hooks"], hash: "abc123" }],
     })
+      .map(({ text }) => text)
+      .join("\n")
 
   it("shows what waits for trust as it is, whatever it contains", () => {
     const text = held({ apiKeyHelper: "ls\u009d0; touch PWNED\u009c \u202e\u200b\u001b" }, "/w\u202e/settings.json")

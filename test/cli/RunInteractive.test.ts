@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
+import * as TestClock from "effect/testing/TestClock"
 import type { Read } from "../../src/cli/LineReader.ts"
 import { runInteractive } from "../../src/cli/RunInteractive.ts"
 import * as Stage from "./stage.ts"
@@ -32,6 +35,39 @@ describe("a session at the terminal", () => {
       assert.deepStrictEqual(log, ['prompt "fix it"', 'prompt "and now?"'])
       assert.include(out(), "done\n")
       assert.include(out(), "troupe --resume s1")
+    }),
+  )
+
+  it.effect("puts what waits to the person when they ask for it, and says what came of it", () =>
+    Effect.gen(function* () {
+      const stage = yield* Stage.make(Stage.says("done"))
+      const edges = yield* Stage.stdio()
+      const left = [line("/hooks trust"), line("/hooks trust")]
+      const answers = ["agreed" as const, undefined]
+      const reader = { read: () => Effect.sync((): Read => left.shift() ?? { _tag: "End" }) }
+      const trust = Effect.sync(() => answers.shift())
+      const door = { agents: stage.agents, stdio: edges.stdio, reader, cwd: "/", version: "1", trust }
+      assert.strictEqual(yield* runInteractive(door, Stage.args()), 0)
+      assert.match(edges.out(), /In force: hooks and rules at once[^]*Nothing waits for your agreement/)
+      assert.deepStrictEqual(stage.log, [], "nothing of it goes to the model")
+    }),
+  )
+
+  it.effect("tells whoever wants to know when nobody answers for a minute, once", () =>
+    Effect.gen(function* () {
+      const stage = yield* Stage.make(Stage.says("done"))
+      const edges = yield* Stage.stdio()
+      const answered = yield* Deferred.make<Read>()
+      const reader = { read: () => Deferred.await(answered) }
+      const door = { agents: stage.agents, stdio: edges.stdio, reader, cwd: "/", version: "1" }
+      const fiber = yield* Effect.forkChild(runInteractive(door, Stage.args("fix it")), { startImmediately: true })
+      yield* settle
+      yield* TestClock.adjust("59 seconds")
+      assert.notInclude(stage.log, "idle")
+      yield* TestClock.adjust("5 minutes")
+      assert.deepStrictEqual(stage.log, ['prompt "fix it"', "idle"])
+      yield* Deferred.succeed(answered, { _tag: "End" })
+      assert.strictEqual(yield* Fiber.join(fiber), 0)
     }),
   )
 
@@ -98,6 +134,38 @@ describe("a session at the terminal", () => {
       const { code, log } = yield* start(Stage.says("x"), [line("/etc/hosts looks odd")])
       yield* code
       assert.deepStrictEqual(log, ['prompt "/etc/hosts looks odd"'])
+    }),
+  )
+
+  it.effect("shows the status line above the prompt, and renews it in its place", () =>
+    Effect.gen(function* () {
+      const stage = yield* Stage.make(Stage.says("x"))
+      const edges = yield* Stage.stdio()
+      const changed = yield* Latch.make(false)
+      let text = "[opus] 1%"
+      const status = {
+        lines: () => [text],
+        hear: () => Effect.void,
+        changed: Effect.andThen(changed.await, changed.close),
+      }
+      const done = yield* Deferred.make<Read>()
+      const door = {
+        agents: stage.agents,
+        stdio: edges.stdio,
+        reader: { read: () => Deferred.await(done) },
+        cwd: "/",
+        version: "1",
+        statusLine: () => Effect.succeed(status),
+      }
+      const fiber = yield* Effect.forkChild(runInteractive(door, Stage.args()), { startImmediately: true })
+      yield* settle
+      assert.include(edges.out(), "[opus] 1%\n")
+      text = "[opus] 2%"
+      yield* changed.open
+      yield* settle
+      assert.include(edges.out(), "\u001b[1A\u001b[J[opus] 2%\n")
+      yield* Deferred.succeed(done, { _tag: "End" })
+      assert.strictEqual(yield* Fiber.join(fiber), 0)
     }),
   )
 })

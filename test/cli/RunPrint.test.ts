@@ -3,6 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import type { Agent } from "../../src/agents/Agent.ts"
+import type { Batch } from "../../src/agents/Front.ts"
 import { type PrintDoor, runPrint } from "../../src/cli/RunPrint.ts"
 import * as Events from "./events.ts"
 import * as Stage from "./stage.ts"
@@ -12,8 +14,9 @@ const start = Effect.fnUntraced(function* (
   argv: ReadonlyArray<string>,
   options: Parameters<typeof Stage.stdio>[0] = { input: "" },
   more: Partial<PrintDoor> = {},
+  rewriter?: Agent["rewriter"],
 ) {
-  const stage = yield* Stage.make(play)
+  const stage = yield* Stage.make(play, rewriter)
   const edges = yield* Stage.stdio(options)
   const door = {
     agents: stage.agents,
@@ -37,6 +40,21 @@ const control = (request: object) => `${JSON.stringify({ type: "control_request"
 const talking = ["--input-format", "stream-json", "--output-format", "stream-json"]
 
 describe("print mode", () => {
+  it.effect("shows the model's text as hooks want it, once a message, and the result the same", () =>
+    Effect.gen(function* () {
+      const batches: Array<Batch> = []
+      const rewrite = (batch: Batch) => {
+        batches.push(batch)
+        return Effect.succeed(batch.delta.replace("secret", "[hidden]"))
+      }
+      const { code, out } = yield* start(Stage.says("the secret"), ["-p", "say"], undefined, {}, () => rewrite)
+      assert.strictEqual(yield* code, 0)
+      assert.strictEqual(out(), "the [hidden]\n")
+      assert.deepInclude(batches[0], { index: 0, final: true, delta: "the secret" })
+      assert.lengthOf(batches, 1)
+    }),
+  )
+
   it.effect("prints the answer and exits 0", () =>
     Effect.gen(function* () {
       const { code, out, log } = yield* start(Stage.says("done"), ["-p", "fix it"])
@@ -323,13 +341,9 @@ describe("stream-json input", () => {
         options.tools.map(({ name }) => name),
         ["Read", "Write"],
       )
-      assert.strictEqual(
-        run.err(),
-        "troupe: hooks given in initialize have no effect yet.\n" +
-          "troupe: SDK MCP servers given in initialize have no effect yet.\n",
-      )
+      assert.strictEqual(run.err(), "troupe: SDK MCP servers given in initialize have no effect yet.\n")
       const [line] = run.lines()
-      assert.deepNestedInclude(line, { "response.response.hooks_applied": false })
+      assert.deepNestedInclude(line, { "response.response.hooks_applied": true })
       assert.deepNestedInclude(line, { "response.response.disallowed_tools_applied": true })
     }),
   )

@@ -25,9 +25,61 @@ const result = (events: ReadonlyArray<Event>) => {
 }
 
 describe("SdkMessages", () => {
+  it("tells of hooks only where somebody wants to know", () => {
+    const started = { hookId: "h1", hookEvent: "PreToolUse", name: "PreToolUse:Bash", what: "./guard.sh" }
+    const ran = {
+      source: "/s.json:3",
+      kind: "command",
+      outcome: "blocked",
+      exitCode: 2,
+      stderr: "no",
+      durationMs: 4,
+    } as const
+    const events: ReadonlyArray<Event> = [
+      { _tag: "HookStarted", ...started },
+      { _tag: "HookRan", ...started, ...ran },
+    ]
+    assert.deepStrictEqual(fold().all(events), [])
+    const messages = SdkMessages.make({ sessionId: "s1", partial: false, hooks: true, limitsOf: () => undefined })
+    const common = {
+      type: "system",
+      hook_id: "h1",
+      hook_name: "PreToolUse:Bash",
+      hook_event: "PreToolUse",
+      session_id: "s1",
+    } as const
+    assert.deepStrictEqual(
+      events.flatMap((event) => messages.apply(event, "u")),
+      [
+        { ...common, subtype: "hook_started", uuid: "u" },
+        {
+          ...common,
+          subtype: "hook_response",
+          output: "no",
+          stdout: "",
+          stderr: "no",
+          exit_code: 2,
+          outcome: "error",
+          uuid: "u",
+        },
+      ],
+    )
+  })
+
   it("opens with who, where and what", () => {
     const line = fold().messages.init(
-      { cwd: "/w", tools: ["Read"], model: "claude-x", permissionMode: "plan", apiKeySource: "none", version: "1.0.0" },
+      {
+        cwd: "/w",
+        tools: ["Read"],
+        model: "claude-x",
+        permissionMode: "plan",
+        slash_commands: [],
+        agents: [],
+        skills: [],
+        output_style: "default",
+        apiKeySource: "none",
+        version: "1.0.0",
+      },
       "id-0",
     )
     assert.deepStrictEqual(line, {

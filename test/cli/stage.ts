@@ -33,7 +33,7 @@ export const endless: Play = (_content, interrupted) =>
     ),
   )
 
-export const make = Effect.fnUntraced(function* (play: Play) {
+export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["rewriter"] = () => undefined) {
   const log: Array<string> = []
   const opened: Array<{ readonly how: string; readonly options: unknown }> = []
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
@@ -67,6 +67,15 @@ export const make = Effect.fnUntraced(function* (play: Play) {
     tools: () => ["Read"],
     controls: Effect.sync(() => ({ ...controls })),
     problems: [],
+    initialPrompt: undefined,
+    leaving: () => {},
+    outputStyle: "default",
+    agentTypes: Effect.succeed([]),
+    commands: Effect.succeed([]),
+    hooks: () => [],
+    addDirectory: (directory) => Effect.sync(() => (log.push(`add ${directory}`), directory)),
+    rewriter,
+    idle: Effect.sync(() => void log.push("idle")),
     prompt: turn,
     steer: (content, options) => {
       if (busy > 0) return Effect.sync(() => void log.push(`steer ${options?.delivery} ${JSON.stringify(content)}`))

@@ -43,7 +43,8 @@ describe("killed with SIGKILL and resumed, a session comes to its end and does o
   for (const where of places) {
     it.live(`${where} every record of the journal`, () =>
       Effect.gen(function* () {
-        const { journal } = yield* length
+        const { journal, kinds } = yield* length
+        assert.includeMembers([...kinds], ["PromptLatched", "ContextAdded", "HookRan"])
         const { points, doubts, torn } = yield* matrix(upTo(journal).map((write) => [{ where, write }]))
         assert.isAtLeast(points, 50)
         assert.strictEqual(points, journal)

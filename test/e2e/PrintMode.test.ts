@@ -293,7 +293,7 @@ describe.concurrent("without a prompt in mind", () => {
       const { run, requests } = yield* world(hello)
       yield* run(["-p", "hi"])
       const [request] = yield* requests
-      const expected = "Bash Edit Glob Grep Monitor NotebookEdit Read TaskOutput TaskStop WebFetch Write"
+      const expected = "Agent Bash Edit Glob Grep Monitor NotebookEdit Read Skill TaskOutput TaskStop WebFetch Write"
       assert.strictEqual(offered(request).join(" "), expected)
     }),
   )

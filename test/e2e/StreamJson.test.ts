@@ -148,7 +148,8 @@ describe.concurrent("a line", () => {
   it.live("of 5 MB is a message like any other", () =>
     Effect.gen(function* () {
       const { run, requests } = yield* world(hello)
-      const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "A".repeat(5_000_000) } }
+      const data = `iVBORw0KGgoA${"A".repeat(5_000_000)}`
+      const image = { type: "image", source: { type: "base64", media_type: "image/png", data } }
       const ended = yield* run(flags, { input: say([{ type: "text", text: "look" }, image]) })
       endedWith(ended, 0)
       assert.strictEqual(resultOf(ended)["result"], "Hello there.")
@@ -337,7 +338,17 @@ describe.concurrent("the client", () => {
       const { run } = yield* world(hello)
       const more = [
         ["--thinking=adaptive", "--max-thinking-tokens", "5", "--thinking-display=omitted", "--effort", "high"],
-        ["--task-budget=9", "--agent", "x", "--agents={}", "--betas=a,b", "--channels", "c", "--mcp-config", "{}"],
+        [
+          "--task-budget=9",
+          "--agent",
+          "Explore",
+          "--agents={}",
+          "--betas=a,b",
+          "--channels",
+          "c",
+          "--mcp-config",
+          "{}",
+        ],
         ["--strict-mcp-config", "--include-hook-events", "--session-mirror", "--project-config-root=/", "--bare"],
         ["--plugin-dir=/a", "--plugin-dir-no-mcp=/b", "--no-session-persistence", "--initialize-fields=settings"],
         ["--managed-settings={}", "--managed-settings-in-initialize", "--workload=x", "--replay-user-messages"],
@@ -349,8 +360,15 @@ describe.concurrent("the client", () => {
       endedWith(ended, 0)
       const named = [...ended.err.matchAll(/^troupe: (--\S+) has no effect yet/gm)].map(([, flag]) => flag)
       assert.strictEqual(new Set(named).size, named.length)
-      assert.includeMembers(named, ["--thinking", "--effort", "--mcp-config", "--no-session-persistence", "--agents"])
-      assert.notIncludeMembers(named, ["--tools", "--await-initialize", "--permission-prompts"])
+      assert.includeMembers(named, ["--thinking", "--mcp-config", "--no-session-persistence", "--betas"])
+      assert.notIncludeMembers(named, [
+        "--tools",
+        "--effort",
+        "--agent",
+        "--agents",
+        "--await-initialize",
+        "--permission-prompts",
+      ])
       const bad = yield* run([...flags, "--permission-prompts=maybe"], { input: say("hi") })
       endedWith(bad, 2)
       assert.match(bad.err, /host, none/)

@@ -98,6 +98,15 @@ export interface Stage extends World {
   readonly witness: string
 }
 
+const hook = (command: string, matcher = "") => [{ matcher, hooks: [{ type: "command", command }] }]
+/** Some are only recorded; what others say is told to the model. */
+const hooks = {
+  SessionStart: hook("echo The session has begun."),
+  UserPromptSubmit: hook("echo It is Tuesday."),
+  PreToolUse: hook("true", "Edit"),
+  Stop: hook("true"),
+}
+
 /** A workspace for the ten steps, and the model that plays them. */
 export const stage = Effect.gen(function* () {
   let reply: (told: Told) => string | ReadonlyArray<Step> = () => "not ready"
@@ -107,6 +116,8 @@ export const stage = Effect.gen(function* () {
   if (typeof play === "function") reply = play
   made.write("a.txt", "alpha\n")
   made.write("b.txt", "bravo\n")
+  made.write("CLAUDE.md", "Do the steps in their order.\n")
+  made.write(path.join(made.config, "settings.json"), JSON.stringify({ hooks }))
   return { ...made, witness } satisfies Stage
 })
 

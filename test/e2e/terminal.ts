@@ -39,7 +39,8 @@ export const terminal = Effect.fnUntraced(function* (
     Effect.sync(() =>
       spawn("python3", [bridge, String(options.columns ?? 80), ...through, ...troupe, ...argv], {
         cwd: work,
-        env: { TERM: "xterm-256color", ...env, ...options.env },
+        // What is learnt from a turn is a request of its own, which these tests do not count.
+        env: { TERM: "xterm-256color", CLAUDE_CODE_DISABLE_AUTO_MEMORY: "1", ...env, ...options.env },
         stdio: ["pipe", "pipe", "inherit"],
       }),
     ),

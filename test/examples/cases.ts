@@ -45,6 +45,36 @@ const count = (item: string) => [{ tool: "CountStock", input: { item } }]
 
 export const cases: ReadonlyArray<Case> = [
   {
+    name: "guarded-agent",
+    does: "is stopped by the hook, sends out the agent, and reports",
+    args: ["Look at the licence"],
+    playbook: {
+      rules: [
+        { when: { system: "You are a lawyer" }, reply: "It is a fine one." },
+        { when: { tool: "Agent" }, reply: "The lawyer says: ${lastToolResult}" },
+        {
+          when: { tool: { name: "Read", contains: "nobody's business" } },
+          reply: [
+            {
+              tool: "Agent",
+              input: { description: "read the licence", prompt: "Is it good?", subagent_type: "lawyer" },
+            },
+          ],
+        },
+        { when: { user: "licence" }, reply: [{ tool: "Read", input: { file_path: ".env" } }] },
+      ],
+    },
+    check: (ended, requests) => {
+      assert.deepInclude(ended, { code: 0, out: "The lawyer says: It is a fine one.\n" }, ended.err)
+      assert.include(ended.err, "→ lawyer: read the licence")
+      const lawyer = requests.find(({ body }) => JSON.stringify(body.system).includes("You are a lawyer"))
+      assert.deepStrictEqual(
+        lawyer?.body.tools?.map(({ name }) => name),
+        ["Read"],
+      )
+    },
+  },
+  {
     name: "one-shot",
     does: "answers, shows what it does, and ends with the turn's exit code",
     args: ["What is here?"],

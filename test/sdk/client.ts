@@ -24,10 +24,18 @@ export interface Query extends AsyncGenerator<Message, void> {
   readonly setMaxThinkingTokens: (tokens: number | null) => Promise<void>
   readonly supportedModels: () => Promise<ReadonlyArray<{ readonly value: string }>>
   readonly supportedCommands: () => Promise<ReadonlyArray<unknown>>
+  readonly supportedAgents: () => Promise<ReadonlyArray<{ readonly name: string }>>
   readonly accountInfo: () => Promise<object>
   readonly mcpServerStatus: () => Promise<ReadonlyArray<unknown>>
   readonly close: () => void
 }
+
+export type HookInput = Readonly<Record<string, unknown>>
+export type Hook = (
+  input: HookInput,
+  toolUseId: string | undefined,
+  options: { readonly signal: AbortSignal },
+) => Promise<object>
 
 export interface Options {
   readonly [name: string]: unknown
