@@ -249,6 +249,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const known = { recorder, engine, start, skills, definitions, agents: listings["Agent"] ?? "", isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
+  yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
   const compaction = yield* SessionRoom.make({
     agent: main,
     cwd,
@@ -258,7 +259,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     system,
     session,
     skills,
-    savesState: true,
+    isMain: true,
   })
   const moments = SessionMoments.make({
     engine,
@@ -324,6 +325,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     initialPrompt: initialPrompt ?? being?.definition.initialPrompt,
     leaving: (reason) => (endReason = reason),
     outputStyle: start.style.name,
+    context: compaction.health,
     agentTypes: Effect.map(definitions.current, (now) => now.active),
     commands: skills.help,
     hooks: engine.list,

@@ -137,11 +137,8 @@ const loop = Effect.fnUntraced(function* (
     const objection = yield* interrupts.race(moments.beforeAsking, () => false)
     if (Interrupts.isInterrupt(objection)) return ended("aborted_streaming")
     if (objection !== undefined) {
-      if (objection.done === true) tally.result = objection.reason
-      return ended(
-        objection.done ? "completed" : objection.failed ? "turn_setup_failed" : "hook_stopped",
-        objection.reason,
-      )
+      if (objection.ends === "completed") tally.result = objection.reason
+      return ended(objection.ends ?? "hook_stopped", objection.reason)
     }
     const full = yield* interrupts.race(compaction.makeRoom, () => false)
     if (Interrupts.isInterrupt(full)) return ended("aborted_streaming")
@@ -232,7 +229,7 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("submit_interrupt")
       continue
     }
-    if (acted !== undefined) return ended("hook_stopped", acted.reason)
+    if (acted !== undefined) return ended(acted.ends ?? "hook_stopped", acted.reason)
     if (recovery.malformedTooOften(round.calls())) {
       return ended("malformed_tool_use_exhausted", "The model sent unreadable tool calls three times in a row.")
     }

@@ -7,12 +7,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import { ModelTable } from "../../cost/ModelTable.ts"
 import type { HookEngineShape } from "../../hooks/HookEngine.ts"
 import type { BudgetExceeded } from "../../kernel/Budget.ts"
 import * as Ids from "../../kernel/Ids.ts"
-import { type Model, ModelError } from "../../model/Model.ts"
+import type { Model, ModelError } from "../../model/Model.ts"
 import type { ToolSchema } from "../../model/Provider.ts"
 import * as SideQuery from "../../model/SideQuery.ts"
 import { Files } from "../../platform/Files.ts"
@@ -75,8 +75,8 @@ export interface Circumstances {
   readonly directory: string
   /** Told that the conversation is about to be summed up. */
   readonly beside: Effect.Effect<Summary.Beside>
-  /** Facts are also kept in the project's own file. */
-  readonly savesState: boolean
+  /** It is the session's own conversation: its facts are also kept in the project's file, and the session begins anew with it. */
+  readonly isMain: boolean
 }
 
 type Needs = ModelTable | Files | FileSystem.FileSystem | Path.Path
@@ -102,7 +102,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
       directory,
       engine,
       recorder,
-      savesState,
+      isMain,
       system,
       tools,
       wishes,
@@ -223,7 +223,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         custom_instructions: wish ?? null,
       })
       if (before.block !== undefined) return left(`a hook objects: ${before.block.reason}`)
-      if (savesState) {
+      if (isMain) {
         const problem = yield* SessionState.save(cwd, recorder.sessionId, history.facts).pipe(
           Effect.provideContext(context),
         )
@@ -268,9 +268,11 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         trigger: trigger === "manual" ? "manual" : "auto",
         compact_summary: summary.summary,
       })
-      const { model } = yield* controls.current
-      const begun = yield* engine.fire("SessionStart", { source: "compact", model })
-      for (const words of begun.context) yield* remind("hook SessionStart", words)
+      if (isMain) {
+        const { model } = yield* controls.current
+        const begun = yield* engine.fire("SessionStart", { source: "compact", model })
+        for (const words of begun.context) yield* remind("hook SessionStart", words)
+      }
       return { _tag: "Compacted", preTokens, postTokens } as const
     })
 
@@ -344,6 +346,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
           const steps = Layers.plan({
             ...situation(limit, size()),
             target: 0,
+            untouchedFrom: Math.max(0, history.messages().length - 2),
             largestResult: Math.floor(limit.window * 0.05),
             withoutMedia: error.reason === "media_rejected",
           })

@@ -35,10 +35,8 @@ const book = (more: Playbook["rules"] = []): Playbook => ({
     ...more,
     { when: { user: "goes on from a summary that you write now" }, reply: summary },
     {
-      when: ({ results, user }) => results.length < Number(/echo (\d+)/.exec(user)?.[1] ?? 0),
-      reply: ({ results }) => [
-        { tool: "Echo", input: { text: results.length === 1 ? error : long(`round ${results.length}`) } },
-      ],
+      when: ({ prompt, turn }) => turn <= Number(/echo (\d+)/.exec(prompt)?.[1] ?? 0),
+      reply: ({ turn }) => [{ tool: "Echo", input: { text: turn === 1 ? error : long(`round ${turn}`) } }],
     },
     { reply: "Done." },
   ],
@@ -110,7 +108,7 @@ describe("making room", () => {
     Effect.gen(function* () {
       const { events } = yield* session(
         ["echo 4"],
-        [{ when: ({ results }) => results.length === 4, times: 1, faults: [{ prompt_too_long: true }] }],
+        [{ when: ({ turn }) => turn === 4, once: true, faults: [{ prompt_too_long: true }] }],
         {},
       )
       assert.include(transitions(events), "collapse_drain_retry")
