@@ -186,7 +186,8 @@ const loop = Effect.fnUntraced(function* (
       continue
     }
     if (failed) {
-      const shorter = isTooLong(outcome) ? yield* interrupts.race(compaction.refused(outcome), () => false) : undefined
+      const objection = objectionOf(outcome)
+      const shorter = objection && (yield* interrupts.race(compaction.refused(objection), () => false))
       if (Interrupts.isInterrupt(shorter)) return ended("aborted_streaming")
       if (shorter !== undefined) {
         yield* goOn(shorter, outcome.message)
@@ -200,7 +201,7 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("stream_sealed", outcome.message)
     } else {
       recovery.heardWell()
-      yield* compaction.answered
+      if (heard.stopReason !== "model_context_window_exceeded") yield* compaction.answered
     }
     if (lastCall) {
       yield* cancel("the turn limit was reached")
@@ -238,8 +239,16 @@ const loop = Effect.fnUntraced(function* (
     switch (heard.stopReason) {
       case "refusal":
         return ended("refusal", heard.stopDetail ?? "The model declined to answer. Rephrase the request or start anew.")
-      case "model_context_window_exceeded":
-        return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+      case "model_context_window_exceeded": {
+        const shorter = yield* interrupts.race(compaction.refused("too_long"), hasNews)
+        if (Interrupts.isInterrupt(shorter) && shorter.kind === "abort") return ended("aborted_streaming")
+        if (shorter === undefined) {
+          return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+        }
+        yield* goOn(Interrupts.isInterrupt(shorter) ? "submit_interrupt" : shorter)
+        if (!history.awaitsReply()) yield* tell(Recovery.continuation)
+        continue
+      }
       case "pause_turn":
         yield* goOn("pause_turn_continue")
         continue
@@ -325,9 +334,11 @@ const settleWhatACrashLeftOpen = Effect.gen(function* () {
 const budgetReason = (spent: Budget.BudgetExceeded): TerminalReason =>
   spent.resource === "wall" ? "deadline" : spent.resource === "turns" ? "max_turns" : "budget_exhausted"
 
-/** With less in it, the same request may be accepted. */
-const isTooLong = ({ reason }: ModelError): boolean =>
-  reason === "prompt_too_long" || reason === "request_too_large" || reason === "media_rejected"
+/** What the service has against a conversation; with less in it, it may be accepted. */
+const objectionOf = ({ reason }: ModelError): "too_long" | "media" | undefined => {
+  if (reason === "media_rejected") return "media"
+  return reason === "prompt_too_long" || reason === "request_too_large" ? "too_long" : undefined
+}
 
 const modelReason = ({ reason }: ModelError): TerminalReason => {
   switch (reason) {

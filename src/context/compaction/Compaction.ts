@@ -12,7 +12,7 @@ import { ModelTable } from "../../cost/ModelTable.ts"
 import type { HookEngineShape } from "../../hooks/HookEngine.ts"
 import type { BudgetExceeded } from "../../kernel/Budget.ts"
 import * as Ids from "../../kernel/Ids.ts"
-import type { Model, ModelError } from "../../model/Model.ts"
+import type { Model } from "../../model/Model.ts"
 import type { ToolSchema } from "../../model/Provider.ts"
 import * as SideQuery from "../../model/SideQuery.ts"
 import { Files } from "../../platform/Files.ts"
@@ -40,9 +40,9 @@ type Failures = JournalError | BudgetExceeded
 export interface CompactionShape {
   /** Before a request. Answers how the turn ends, where there is no room to be had. */
   readonly makeRoom: Effect.Effect<Terminal | undefined, Failures, Model>
-  /** The service found the request too long. Answers which way was found to ask again, if one was. */
+  /** The service did not take the conversation. Answers which way was found to ask again, if one was. */
   readonly refused: (
-    error: ModelError,
+    why: "too_long" | "media",
   ) => Effect.Effect<"collapse_drain_retry" | "reactive_compact_retry" | undefined, Failures, Model>
   /** The model has answered: whatever comes next may be tried from the beginning. */
   readonly answered: Effect.Effect<void>
@@ -338,7 +338,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         yield* take(steps, "auto")
         return blocked(limit)
       }),
-      refused: Effect.fnUntraced(function* (error) {
+      refused: Effect.fnUntraced(function* (why) {
         if (!wishes.auto) return undefined
         const limit = yield* limits
         if (!tried.has("drain")) {
@@ -348,11 +348,11 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
             target: 0,
             untouchedFrom: Math.max(0, history.messages().length - 2),
             largestResult: Math.floor(limit.window * 0.05),
-            withoutMedia: error.reason === "media_rejected",
+            withoutMedia: why === "media",
           })
           if (yield* take(steps, "reactive")) return "collapse_drain_retry"
         }
-        if (!tried.has("summary") && error.reason !== "media_rejected") {
+        if (!tried.has("summary") && why === "too_long") {
           tried.add("summary")
           const outcome = yield* sumUp("reactive", undefined)
           if (outcome._tag === "Compacted") return "reactive_compact_retry"
