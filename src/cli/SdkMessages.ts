@@ -312,6 +312,7 @@ export const make = (setup: Setup): SdkMessages => {
       case "ConfigChanged":
       case "Diagnosed":
       case "MessageImported":
+      case "ContextMeasured":
       case "Rewound":
         return []
     }

@@ -164,7 +164,7 @@ describe("making room", () => {
   it.effect("blocks what cannot fit, and says what can be done", () =>
     Effect.gen(function* () {
       const off = { host: { env: { DISABLE_AUTO_COMPACT: "1" } } }
-      const { events, requests } = yield* session([long("a prompt ").repeat(300)], [], off, "haiku")
+      const { events, requests } = yield* session([long("a prompt ").repeat(300)], [], off, "claude-haiku-4-5")
       const { terminal } = only(events, "TurnEnded")[0] ?? {}
       assert.strictEqual(terminal?.reason, "blocking_limit")
       assert.include(terminal?.detail, "/compact")
