@@ -86,18 +86,18 @@ export const make = Effect.gen(function* () {
       ...(pattern === true && { pattern }),
       ...(touch._tag === "Reads" && touch.possible === true && { possible: true }),
     }
-    return { touch: found, tracked }
+    return { touch: found, tracked, names: touch._tag === "Writes" ? touch.names : undefined }
   })
 
   /**
    * A pattern stands for the files it matches now, each at the place it leads to. One that nobody can take apart may match anything,
    * so it counts as leading out.
    */
-  const expanded = Effect.fnUntraced(function* ({ touch, tracked }: { touch: PathTouch; tracked: boolean }) {
+  const expanded = Effect.fnUntraced(function* ({ names, touch, tracked }: Effect.Success<ReturnType<typeof locate>>) {
     if (touch.pattern !== true) return touch
     const files = tracked
       ? yield* trackedBelow(touch.path.slice(0, -2))
-      : yield* Effect.provideContext(Expansion.expand(touch.path), disk)
+      : yield* Effect.provideContext(Expansion.expand(touch.path, names), disk)
     if (files === undefined) return { ...touch, outside: true }
     // Of a link git has only the text.
     if (tracked) return { ...touch, files }

@@ -151,6 +151,34 @@ describe("a file that no rule lets be read", () => {
     ),
   )
 
+  it.live("is found by searches whose options nobody knows, and behind a way back out of a link", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, root, write }) {
+        write(".env")
+        write("keys/one")
+        write("keys/sub/x")
+        write("src/x")
+        link("keys/sub", "l")
+        const rules = { allow: ["Bash(grep *)", "Bash(rg *)", "Bash(diff *)", "Bash(cat *)", "Bash(git *)"], ...secret }
+        for (const line of ["grep -R x .", "grep --recurs x .", "rg -uuL x", "rg -z x .", "diff -r . /nowhere"])
+          assert.strictEqual(yield* decided(line, rules), "deny", line)
+        for (const line of ["cat l/../one", "cd l; cat ../one"])
+          assert.strictEqual(yield* decided(line, rules), "ask", line)
+        for (const line of ["cd src && cd .. && cat src/x", "cat src/x | grep --no-group-separator x"])
+          assert.strictEqual(yield* decided(line, rules), "allow", line)
+        git(root, "init", "-q")
+        write("a")
+        git(root, "add", "a")
+        for (const line of ["git archive HEAD", "git stash show -p", "git log --cc"])
+          assert.strictEqual(yield* decided(line, rules), "allow", line)
+        git(root, "add", "-f", ".env")
+        for (const line of ["git archive HEAD", "git format-patch --stdout -1", "git stash show -p", "git log --cc"])
+          assert.strictEqual(yield* decided(line, rules), "deny", line)
+        assert.strictEqual(yield* decided("git stash push -m x", rules), "allow")
+      }),
+    ),
+  )
+
   it.live("is not read through a directory of /proc, which is another one for every process", () =>
     within(
       Effect.fnUntraced(function* ({ decided, write }) {
@@ -196,6 +224,36 @@ describe("accepted edits", () => {
           "cp --rec evil/. .",
         ])
           assert.strictEqual(yield* decide(line), "ask", line)
+      }),
+    ),
+  )
+})
+
+describe("accepted edits beside links", () => {
+  it.live("stay inside, whatever names a pattern or a way back makes", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, write }) {
+        for (const name of ["src/a", "src/b", "d/other", ".git/config", "new/.mcp.json", "new/pyrightconfig.json"])
+          write(name)
+        write("../outside/sub/x")
+        link("../outside/sub", "out")
+        const decide = (line: string) => decided(line, {}, "acceptEdits")
+        for (const line of ["cp src/* d", "mv src/* d/", "cp src/? d/ && cat d/a", "mkdir -p x && mv src/* x"])
+          assert.strictEqual(yield* decide(line), "allow", line)
+        for (const line of [
+          "touch out/../pwned",
+          "echo a > out/../pwned",
+          "cd out; touch ../pwned",
+          "mv src/a out/../pwned",
+          "cp new/.m* .",
+          "cp new/p* .",
+        ])
+          assert.strictEqual(yield* decide(line), "ask", line)
+        link("../../outside/sub/x", "d/a")
+        assert.strictEqual(yield* decide("cp src/* d"), "ask")
+        assert.strictEqual(yield* decide("cp src/b* d"), "allow")
+        link(".git", "lk")
+        assert.strictEqual(yield* decide("cp -d l? t && echo x > t/lk/config"), "ask")
       }),
     ),
   )
