@@ -73,6 +73,9 @@ const variables: ReadonlyArray<BashCase> = [
 
 /** Programs that do more than their options seem to say. */
 const programs: ReadonlyArray<BashCase> = [
+  not("toybox rm x", { variants: ["rm x"] }),
+  not("fakeroot -- rm x", { variants: ["rm x"] }),
+  not("runuser -u me -- rm x", { variants: ["rm x"] }),
   only("od -c -w .env", { reads: ["/w/.env"] }),
   only("od --strings .env", { reads: ["/w/.env"] }),
   only("od --width=4 a", { reads: ["/w/a"] }),

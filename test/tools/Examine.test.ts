@@ -47,14 +47,16 @@ interface Place {
   ) => Effect.Effect<string>
 }
 
-const within = (test: (place: Place) => Effect.Effect<void, never, Workspace>) =>
+/** `first`: what stands at the beginning of PATH. */
+const within = (test: (place: Place) => Effect.Effect<void, never, Workspace>, first: ReadonlyArray<string> = []) =>
   Effect.acquireUseRelease(
     Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "troupe-examine-")))),
     (temp) => {
       const [root, home] = [path.join(temp, "work"), path.join(temp, "home")]
       fs.mkdirSync(root)
       fs.mkdirSync(home)
-      const host = Host.layerTest({ env: { PATH: process.env.PATH }, cwd: root, home, tmpDir: os.tmpdir() })
+      const PATH = [...first.map((one) => one.replace("ROOT", root)), process.env.PATH].join(":")
+      const host = Host.layerTest({ env: { PATH }, cwd: root, home, tmpDir: os.tmpdir() })
       const platform = Layer.mergeAll(NodeFileSystem.layer, NodePath.layer, NodeProcess.layer, host)
       const services = Layer.mergeAll(
         Workspace.layer({ cwd: root, sessionId: "s" }),
@@ -200,6 +202,28 @@ describe("a pattern", () => {
         for (const line of ["grep x *", "wc -l *", "cat *"]) assert.strictEqual(yield* decided(line), "ask", line)
         assert.strictEqual(yield* decided("cat a*"), "allow")
       }),
+    ),
+  )
+})
+
+describe("a PATH that leads into the workspace", () => {
+  it.live("makes a program of the workspace of a well-known name, so that is asked about", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, write }) {
+        const rules = { allow: ["Bash(npm test)"] }
+        for (const line of ["ls", "ls | wc -l", "npm test && ls"])
+          assert.strictEqual(yield* decided(line, rules), "allow", line)
+        write("tools/wc")
+        assert.strictEqual(yield* decided("ls"), "allow")
+        for (const line of ["ls | wc -l", "npm test && wc -l x"])
+          assert.strictEqual(yield* decided(line, rules), "ask", line)
+        write("node_modules/.bin/touch")
+        assert.strictEqual(yield* decided("touch x", {}, "acceptEdits"), "ask")
+        assert.strictEqual(yield* decided("mkdir x", {}, "acceptEdits"), "allow")
+        write("sub/x")
+        assert.strictEqual(yield* decided("cd sub && ls"), "ask")
+      }),
+      ["ROOT/tools", "node_modules/.bin"],
     ),
   )
 })
