@@ -130,8 +130,8 @@ const make = Effect.gen(function* () {
 
   /**
    * The steps of a call: look-up with aliases, schema and effects (`look`), semantic checks, the classifier's early start, whoever
-   * speaks before a tool, the decision, the denial, the budget, the record of the attempt, the run, the bounds of its result, whoever speaks after a tool, what
-   * else it says to the model, and what kind of end it was.
+   * speaks before a tool, the decision, the denial, the budget, the record of the attempt, the run, the bounds of its result, whoever
+   * speaks after a tool, what else it says to the model, and what kind of end it was.
    */
   const attempt = Effect.fnUntraced(function* (prepared: Ready) {
     // What a call would touch is judged by the world as it is now, not as it was when the model made the call.
