@@ -65,12 +65,13 @@ export const read = (value: unknown, origin: Origin, place: Condition.Place): Fo
       const near = nearest(name, eventNames)
       problem(
         [name],
-        `there is no event "${name}"${near === undefined ? "" : `; did you mean "${near}"?`} It is ignored.`,
+        `there is no event "${name}"${near === undefined ? "." : `; did you mean "${near}"?`} It is ignored.`,
       )
       continue
     }
-    // In an agent's file its own end is the end of a subagent.
-    const event = origin.scope === "agent" && name === "Stop" ? "SubagentStop" : name
+    // In an agent's file its own end is the end of a subagent, unless it is who everybody talks to.
+    const isSent = origin.scope === "agent" && origin.isSession !== true
+    const event = isSent && name === "Stop" ? "SubagentStop" : name
     if (!Array.isArray(groups)) {
       problem([name], `must be a list of groups: [{ "matcher": "…", "hooks": [ … ] }]. It is ignored.`)
       continue

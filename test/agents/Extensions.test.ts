@@ -132,6 +132,18 @@ describe("agents that people define", () => {
     }).pipe(Effect.scoped, Effect.provide(world)),
   )
 
+  it.effect("that a session is end it with their Stop hooks, not those they send out", () =>
+    Effect.gen(function* () {
+      const own = { hooks: [{ type: "command", command: "check" }] }
+      const agents = JSON.stringify({ boss: { description: "x", prompt: "You are the boss.", hooks: { Stop: [own] } } })
+      const open = (agent?: string) =>
+        Effect.flatMap(Agents, (all) => all.open({ tools: Toolset.all, agents, ...(agent !== undefined && { agent }) }))
+      const events = (yield* open("boss")).hooks().map(({ event }) => event)
+      assert.deepStrictEqual(events, ["Stop"])
+      assert.deepStrictEqual((yield* open()).hooks(), [])
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+
   it("cannot be stricter than whoever sends them out, and never looser", () => {
     assert.strictEqual(modeOf("bypassPermissions", "plan"), "bypassPermissions")
     assert.strictEqual(modeOf("acceptEdits", "default"), "acceptEdits")
