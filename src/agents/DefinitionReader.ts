@@ -3,6 +3,7 @@
  * give an agent more than its author meant it to have. Pure.
  */
 import * as Result from "effect/Result"
+import * as HookConfig from "../hooks/HookConfig.ts"
 import type { Problem } from "../platform/Frontmatter.ts"
 import type { JsonObject } from "../settings/Merge.ts"
 import { type AgentDefinition, type Diagnostic, type Origin, plain, type Prompt, withhold } from "./Definition.ts"
@@ -153,6 +154,7 @@ export const read = (draft: Draft, folders: ReadonlyArray<string> = []): Outcome
     hash: draft.hash,
     extra,
   })
+  for (const message of HookConfig.complaints(made.hooks, "agent")) say("warning", "hooks", message, keys.get("hooks"))
   if (diagnostics.some(({ severity }) => severity === "error")) return { _tag: "Failed", name: made.name, diagnostics }
   return { _tag: "Loaded", definition: isPlugin ? limited(made, say) : made, diagnostics }
 }

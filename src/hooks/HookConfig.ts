@@ -41,6 +41,12 @@ export const render = ({ key, line, message, origin }: Problem): string => {
   return `${where}${line === undefined ? "" : `:${line}`}: hooks${key === "" ? "" : `.${key}`}: ${message}`
 }
 
+/** What is wrong with the hooks of a front matter, for whoever checks the file; they are read again when they are to run. */
+export const complaints = (value: unknown, scope: Origin["scope"]): ReadonlyArray<string> =>
+  read(value, { scope, name: scope }, { cwd: "/", home: "/" }).problems.map(({ key, message }) =>
+    key === "" ? message : `${key}: ${message}`,
+  )
+
 type Path = ReadonlyArray<string>
 
 /** Reads the value of a `hooks` key. */

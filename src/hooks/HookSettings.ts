@@ -10,6 +10,8 @@ export interface HookSettings extends HookConfig.Found {
   /** Why a hook of this origin must not run; nothing when it may. */
   readonly barred: (origin: Origin) => string | undefined
   readonly http: HttpLimits
+  /** What is wrong with hooks that wait for a person's agreement: for who looks at them, not for a session. */
+  readonly waiting: ReadonlyArray<HookConfig.Problem>
 }
 
 const scopeOf: Readonly<Record<SourceKind, HookScope>> = {
@@ -30,7 +32,8 @@ export const read = (layers: ReadonlyArray<SettingsLayer>, place: Place): HookSe
     const inForce = HookConfig.read(layer.value["hooks"], origin, place)
     const waiting = HookConfig.read(layer.withheld["hooks"], origin, place)
     const withheld = waiting.handlers.map((handler) => refusedAs(handler, untrusted))
-    return { ...inForce, refused: [...inForce.refused, ...withheld] }
+    const refused = [...inForce.refused, ...withheld, ...waiting.refused]
+    return { ...inForce, refused, waiting: waiting.problems }
   })
   const value = mergeAll(layers.map((layer) => layer.value))
   const isManaged = ({ source }: SettingsLayer) => source.kind === "managed"
@@ -41,6 +44,7 @@ export const read = (layers: ReadonlyArray<SettingsLayer>, place: Place): HookSe
     handlers: found.flatMap(({ handlers }) => handlers),
     refused: found.flatMap(({ refused }) => refused),
     problems: found.flatMap(({ problems }) => problems),
+    waiting: found.flatMap(({ waiting }) => waiting),
     barred: barring(
       policy["disableAllHooks"] === true,
       value["disableAllHooks"] === true,

@@ -48,6 +48,21 @@ const snapshot = Effect.flatMap(Definitions, ({ current }) => current)
 const given = ({ active }: Snapshot, name: string) => active.find((one) => one.name === name)
 
 describe("Definitions", () => {
+  it.effect("says of hooks what will not run", () =>
+    Effect.gen(function* () {
+      const { active, diagnostics } = yield* snapshot
+      assert.isDefined(active.find(({ name }) => name === "guard"))
+      assert.deepStrictEqual(
+        diagnostics.flatMap(({ about, line, message }) => (about === "hooks" && line === 4 ? [message] : [])),
+        ['PreToolUs: there is no event "PreToolUs"; did you mean "PreToolUse"? It is ignored.'],
+      )
+    }).pipe(
+      Effect.provide(
+        world({ files: { "/repo/app/.claude/agents/guard.md": agent("guard", "guards", "hooks:\n  PreToolUs: []\n") } }),
+      ),
+    ),
+  )
+
   it.effect("has the built-in agents where there is nothing else", () =>
     Effect.gen(function* () {
       const { active, failed } = yield* snapshot
