@@ -58,7 +58,9 @@ describe("Definitions", () => {
       )
     }).pipe(
       Effect.provide(
-        world({ files: { "/repo/app/.claude/agents/guard.md": agent("guard", "guards", "hooks:\n  PreToolUs: []\n") } }),
+        world({
+          files: { "/repo/app/.claude/agents/guard.md": agent("guard", "guards", "hooks:\n  PreToolUs: []\n") },
+        }),
       ),
     ),
   )
