@@ -193,6 +193,15 @@ describe("skills and commands", () => {
     }).pipe(Effect.scoped, Effect.provide(world)),
   )
 
+  it.effect("that are typed are not suggested besides", () =>
+    Effect.gen(function* () {
+      const { requests } = yield* saying("/greet")
+      const said = plainText(requests[0]?.body.messages[0]?.content ?? "")
+      assert.include(said, "with a bow")
+      assert.notInclude(said, "By its words")
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+
   it.effect("with a context of their own run there too when they are typed", () =>
     Effect.gen(function* () {
       const { events, requests } = yield* saying("/dig gold")
