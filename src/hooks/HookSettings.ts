@@ -35,9 +35,8 @@ export const read = (layers: ReadonlyArray<SettingsLayer>, place: Place): HookSe
     const refused = [...inForce.refused, ...withheld, ...waiting.refused]
     return { ...inForce, refused, waiting: waiting.problems }
   })
-  const value = mergeAll(layers.map((layer) => layer.value))
-  const isManaged = ({ source }: SettingsLayer) => source.kind === "managed"
-  const policy = mergeAll(layers.filter(isManaged).map((layer) => layer.value))
+  const value = limitsIn(layers)
+  const policy = limitsIn(layers.filter(({ source }) => source.kind === "managed"))
   const urls = textsIn(get(value, ["allowedHttpHookUrls"]))
   const variables = textsIn(get(value, ["httpHookAllowedEnvVars"]))
   return {
@@ -53,6 +52,21 @@ export const read = (layers: ReadonlyArray<SettingsLayer>, place: Place): HookSe
     http: { ...(urls !== undefined && { urls }), ...(variables !== undefined && { variables }) },
   }
 }
+
+const limits = ["disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls", "httpHookAllowedEnvVars"]
+
+/** What settings say about all hooks; to merge the hooks too would take longer than all the rest. */
+const limitsIn = (layers: ReadonlyArray<SettingsLayer>) =>
+  mergeAll(
+    layers.map(({ value }) =>
+      Object.fromEntries(
+        limits.flatMap((key) => {
+          const said = get(value, [key])
+          return said === undefined ? [] : [[key, said]]
+        }),
+      ),
+    ),
+  )
 
 /** The policy's own hooks, and functions of the program that runs us, are out of reach of other settings. */
 const barring =
