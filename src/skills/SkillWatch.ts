@@ -1,6 +1,6 @@
 /** Owns keeping a session's skills in step with their files: every change is seen at once, unless a hook keeps it out. */
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
+import type * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { type Change, Watch, type WatchError } from "../platform/Watch.ts"
 

@@ -48,6 +48,28 @@ const snapshot = Effect.flatMap(Definitions, ({ current }) => current)
 const given = ({ active }: Snapshot, name: string) => active.find((one) => one.name === name)
 
 describe("Definitions", () => {
+  it.effect("says of fields that need what does not exist yet that they have no effect", () =>
+    Effect.gen(function* () {
+      const { diagnostics } = yield* snapshot
+      assert.deepStrictEqual(
+        diagnostics.map(({ about, line }) => [about, line]),
+        [
+          ["background", 4],
+          ["forkContext", 5],
+        ],
+      )
+      assert.match(diagnostics[1]?.message ?? "", /no effect in this version: the agent starts with its prompt alone/)
+    }).pipe(
+      Effect.provide(
+        world({
+          files: {
+            "/repo/app/.claude/agents/a.md": agent("a", "b", "background: true\nforkContext: true\n"),
+          },
+        }),
+      ),
+    ),
+  )
+
   it.effect("says of hooks what will not run", () =>
     Effect.gen(function* () {
       const { active, diagnostics } = yield* snapshot

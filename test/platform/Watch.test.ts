@@ -40,7 +40,7 @@ describe("Watch", () => {
     Effect.gen(function* () {
       const { open } = yield* Watch
       // What watches is loaded at first use.
-      yield* Effect.scoped(open([temp]))
+      yield* Effect.asVoid(Effect.scoped(open([temp])))
       const { readdir } = fs.promises
       Object.assign(fs.promises, { readdir: () => new Promise<never>(() => {}) })
       syncBuiltinESMExports()
