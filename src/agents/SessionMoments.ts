@@ -154,6 +154,8 @@ export const make = (circumstances: Circumstances): MomentsShape => {
       stop_hook_active: held,
       ...(text !== "" && { last_assistant_message: text }),
       background_tasks: tasks().filter(({ status }) => status === "running"),
+      // Hooks go through both lists; nothing is planned ahead here.
+      session_crons: [],
     }
     const verdict = yield* agent === undefined
       ? engine.fire("Stop", stopping)

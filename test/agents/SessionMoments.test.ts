@@ -80,8 +80,9 @@ describe("the end of a turn with hooks", () => {
     Effect.gen(function* () {
       const hooks = yield* Hooks
       const active: Array<boolean> = []
-      yield* hooks.on("Stop", ({ stop_hook_active }) => {
+      yield* hooks.on("Stop", ({ background_tasks, session_crons, stop_hook_active }) => {
         active.push(stop_hook_active)
+        assert.deepStrictEqual([background_tasks, session_crons], [[], []])
         return Effect.succeed(stop_hook_active ? {} : { decision: "block", reason: "Do it once more." })
       })
       const events = yield* said("Hello")
