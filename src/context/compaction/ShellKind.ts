@@ -4,10 +4,14 @@
 export type Kind = "looking" | "preparing" | "building" | "manual" | "working"
 
 /** What only prepares the ground for what a line is about. */
-const silent = /^(?:cd|export|set|source|\.|mkdir|rm|rmdir|touch|echo|printf|true|sleep|chmod|chown|ln|pushd|popd|unset|clear|wait|kill|test|\[)$/
+const silent =
+  /^(?:cd|export|set|source|\.|mkdir|rm|rmdir|touch|echo|printf|true|sleep|chmod|chown|ln|pushd|popd|unset|clear|wait|kill|test|\[)$/
 
 const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
-  ["manual", /^(?:man|tldr|info|help)\b|\s(?:--help|--explain|-h)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/],
+  [
+    "manual",
+    /^(?:man|tldr|info|help)\b|\s(?:--help|--explain|-h)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/,
+  ],
   [
     "looking",
     /^(?:ls|ll|dir|find|fd|fdfind|tree|grep|egrep|fgrep|rg|ag|ack|du|df|wc|pwd|which|whereis|type|file|stat|locate|ps|top|free|lsof|jobs|history|whoami|hostname|uptime|eza|exa|Get-ChildItem)\b|^git (?:status|ls-files|ls-tree|grep|stash list|worktree list|config)\b|^(?:docker|podman) (?:ps|images|volume ls|network ls)\b|^kubectl get\b|^(?:tar -?t|unzip -l|zipinfo)/,
@@ -22,7 +26,8 @@ const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
   ],
 ]
 
-const startersOf = /^(?:(?:sudo|time|nice|nohup|env(?: -i)?|command|npx|bunx|pnpx|pnpm exec|yarn dlx|bundle exec|poetry run|uv run|timeout \S+|xvfb-run)\s+(?:--?\w\S*\s+)*|[A-Za-z_]\w{0,60}=\S*\s+)+/
+const startersOf =
+  /^(?:(?:sudo|time|nice|nohup|env(?: -i)?|command|npx|bunx|pnpx|pnpm exec|yarn dlx|bundle exec|poetry run|uv run|timeout \S+|xvfb-run)\s+(?:--?\w\S*\s+)*|[A-Za-z_]\w{0,60}=\S*\s+)+/
 
 const longestCommand = 2_000
 
@@ -30,12 +35,22 @@ export const kindOf = (command: string): Kind => {
   const told = command
     .slice(0, longestCommand)
     .split(/&&|\|\||;|\n/)
-    .map((part) => part.trim().replace(startersOf, "").replace(/^git (?:-[cC] \S+ |--no-pager )+/, "git ").replace(/^(?:\/\S*\/|\.\/node_modules\/\.bin\/)(?=\w)/, ""))
+    .map((part) =>
+      part
+        .trim()
+        .replace(startersOf, "")
+        .replace(/^git (?:-[cC] \S+ |--no-pager )+/, "git ")
+        .replace(/^(?:\/\S*\/|\.\/node_modules\/\.bin\/)(?=\w)/, ""),
+    )
     .filter((part) => part !== "" && !silent.test(part.split(/\s/, 1)[0] ?? ""))
     .map((part) => kinds.find(([, pattern]) => pattern.test(part))?.[0] ?? "working")
   const first = told[0]
   if (first === undefined) return "working"
   if (told.every((kind) => kind === first)) return first
   // Looking after something was done shows how it went.
-  return told.includes("working") || told.includes("manual") ? "working" : told.includes("building") ? "building" : "preparing"
+  return told.includes("working") || told.includes("manual")
+    ? "working"
+    : told.includes("building")
+      ? "building"
+      : "preparing"
 }

@@ -32,7 +32,10 @@ const from =
   (...sources: ReadonlyArray<Source>): Fits =>
   ({ said }) =>
     sources.includes(said.source)
-const tool = (pattern: RegExp): Fits => ({ said }) => said.tool !== undefined && pattern.test(said.tool)
+const tool =
+  (pattern: RegExp): Fits =>
+  ({ said }) =>
+    said.tool !== undefined && pattern.test(said.tool)
 const all =
   (...every: ReadonlyArray<Fits>): Fits =>
   (reading) =>
@@ -61,8 +64,12 @@ const rule = (category: Category, reason: string, fits: ReadonlyArray<Fits>): It
 })
 
 // Tools by what they do, also those of servers: `mcp__tracker__list_issues`.
-const planning = tool(/^(?:Todo\w*|Task(?:Create|Update|List|Get)?|ExitPlanMode|Agent|AskUserQuestion|SendMessage|TeamCreate)$/)
-const changing = tool(/^(?:Edit|MultiEdit|Write|NotebookEdit|apply_patch|str_replace\w*)$|^mcp__.*(?:create|update|write|edit|set|send|comment)/i)
+const planning = tool(
+  /^(?:Todo\w*|Task(?:Create|Update|List|Get)?|ExitPlanMode|Agent|AskUserQuestion|SendMessage|TeamCreate)$/,
+)
+const changing = tool(
+  /^(?:Edit|MultiEdit|Write|NotebookEdit|apply_patch|str_replace\w*)$|^mcp__.*(?:create|update|write|edit|set|send|comment)/i,
+)
 const acknowledging = tool(
   /^(?:Edit|MultiEdit|Write|NotebookEdit|Todo\w*|Task(?:Create|Update|Stop)|Kill\w+|EnterPlanMode|Enter\w+|apply_patch|Skill|Monitor|SendMessage)$/,
 )
@@ -81,7 +88,8 @@ const kind =
 const isDocument: Fits = (text) =>
   text.shaped("prose") >= 0.4 * text.plain.length || /^#{1,3} \p{L}/u.test(text.plain[0] ?? "")
 const isChecklist: Fits = (text) => text.shaped("box") >= 2
-const isList: Fits = (text) => text.shaped("bullet", "box") >= 2 || /\(1\).{1,400}\(2\)/s.test(text.text.slice(0, 5_000))
+const isList: Fits = (text) =>
+  text.shaped("bullet", "box") >= 2 || /\(1\).{1,400}\(2\)/s.test(text.text.slice(0, 5_000))
 const isTable: Fits = (text) => text.shaped("row") >= 3
 const laysDown =
   (least: number): Fits =>
@@ -95,8 +103,11 @@ const hasHeading: Fits = (text) => text.hasHeading
 const isSchema: Fits = (text) => text.isSchema
 /** Next to a hint where more can be read, an address is none of the work. */
 const isOnlyHint: Fits = (text) => text.count("address") === text.lines.filter((line) => hint.test(line)).length
-const hint = /\b(?:learn more|more (?:information|details|about)|see|docs?|documentation|visit|read|help|definitions|report)\b.{0,200}https?:/i
-const loud: Fits = any(has(...trouble), (text) => text.reasons.some((reason, at) => reason === "place" && isMarked(text.lines[at])))
+const hint =
+  /\b(?:learn more|more (?:information|details|about)|see|docs?|documentation|visit|read|help|definitions|report)\b.{0,200}https?:/i
+const loud: Fits = any(has(...trouble), (text) =>
+  text.reasons.some((reason, at) => reason === "place" && isMarked(text.lines[at])),
+)
 const isMarked = (line: string | undefined) => line !== undefined && /:\d+:\d+|\(\d+,\d+\)/.test(line)
 
 /** In the order in which they are asked. */
@@ -108,8 +119,15 @@ export const itemRules: ReadonlyArray<ItemRule> = [
   ephemeral("a call", from("tool_call")),
 
   // Results of any tool.
-  verbatim("a failure", from("tool_result"), ({ said }) => said.isError === true, ({ text }) => text.trim() !== ""),
-  ephemeral("nothing said", from("tool_result"), ({ text }) => /^\s*(?:\(no (?:output|content)\)|\(empty\))?\s*$/i.test(text)),
+  verbatim(
+    "a failure",
+    from("tool_result"),
+    ({ said }) => said.isError === true,
+    ({ text }) => text.trim() !== "",
+  ),
+  ephemeral("nothing said", from("tool_result"), ({ text }) =>
+    /^\s*(?:\(no (?:output|content)\)|\(empty\))?\s*$/i.test(text),
+  ),
   structured("an answer of a person, or the list of tasks", from("tool_result"), answering),
   ephemeral("an acknowledgement", from("tool_result"), acknowledging),
   ephemeral("a listing or raw hits", from("tool_result"), listing),
@@ -126,35 +144,84 @@ export const itemRules: ReadonlyArray<ItemRule> = [
     has("stack trace", "error", "environment variable", "exit code", "conflict"),
     (text) => !isDocument(text),
   ),
-  verbatim("versions or addresses in a file", from("tool_result"), reading, has("version", "address", "id", "declaration"), (text) => text.shaped("prose") < 0.3 * text.plain.length),
+  verbatim(
+    "versions or addresses in a file",
+    from("tool_result"),
+    reading,
+    has("version", "address", "id", "declaration"),
+    (text) => text.shaped("prose") < 0.3 * text.plain.length,
+  ),
   structured("settings", from("tool_result"), reading, (text) => text.mostly("setting", "bullet", "row")),
-  verbatim("code", from("tool_result"), reading, (text) => text.mostly("code", "setting"), (text) => !isDocument(text)),
+  verbatim(
+    "code",
+    from("tool_result"),
+    reading,
+    (text) => text.mostly("code", "setting"),
+    (text) => !isDocument(text),
+  ),
   compress("a page", from("tool_result"), reading),
 
   // What a page of the web says.
   ephemeral("raw hits", from("tool_result"), web, (text) => text.mostly("result") || text.shaped("result") >= 3),
   structured("fields or rules", from("tool_result"), web, any(isTable, laysDown(1), all(hasHeading, isList))),
-  verbatim("facts of a page", from("tool_result"), web, has(...trouble, "version", "environment variable", "declaration")),
+  verbatim(
+    "facts of a page",
+    from("tool_result"),
+    web,
+    has(...trouble, "version", "environment variable", "declaration"),
+  ),
   compress("a page", from("tool_result"), web),
 
   // What a shell says.
   compress("a manual", from("tool_result"), shell, kind("manual")),
   ephemeral("a listing or raw hits", from("tool_result"), shell, kind("looking"), (text) => !loudListing(text)),
-  ephemeral("progress or passing status", from("tool_result"), shell, kind("preparing"), (text) => !loud(text) && !text.has("failure wording")),
-  ephemeral("passing status", from("tool_result"), shell, kind("building"), (text) => !loud(text) && !countsTrouble(text)),
+  ephemeral(
+    "progress or passing status",
+    from("tool_result"),
+    shell,
+    kind("preparing"),
+    (text) => !loud(text) && !text.has("failure wording"),
+  ),
+  ephemeral(
+    "passing status",
+    from("tool_result"),
+    shell,
+    kind("building"),
+    (text) => !loud(text) && !countsTrouble(text),
+  ),
   compress(
     "a page",
     from("tool_result"),
     shell,
-    (text) => text.plain.length >= 4 && text.shaped("prose") >= 0.6 * text.plain.length && !text.has(...trouble, "test output"),
+    (text) =>
+      text.plain.length >= 4 && text.shaped("prose") >= 0.6 * text.plain.length && !text.has(...trouble, "test output"),
   ),
   verbatim(
     "facts in output",
     from("tool_result"),
     shell,
-    has(...trouble, "failure wording", "test output", "compiler output", "difference", "version", "environment variable", "id", "status", "declaration"),
+    has(
+      ...trouble,
+      "failure wording",
+      "test output",
+      "compiler output",
+      "difference",
+      "version",
+      "environment variable",
+      "id",
+      "status",
+      "declaration",
+    ),
   ),
-  verbatim("a place or an address", from("tool_result"), shell, any(has("place"), all(has("address"), (text) => !isOnlyHint(text)))),
+  verbatim(
+    "a place or an address",
+    from("tool_result"),
+    shell,
+    any(
+      has("place"),
+      all(has("address"), (text) => !isOnlyHint(text)),
+    ),
+  ),
   compress("talk", from("tool_result"), shell, (text) => text.plain.length >= 3 && text.mostly("prose")),
   ephemeral("passing status", from("tool_result"), shell),
 
@@ -166,7 +233,11 @@ export const itemRules: ReadonlyArray<ItemRule> = [
   compress("a report", from("tool_result")),
 
   // What the harness tells.
-  verbatim("the surroundings", from("system"), any(has(...facts), (text) => text.count("statement") >= 2)),
+  verbatim(
+    "the surroundings",
+    from("system"),
+    any(has(...facts), (text) => text.count("statement") >= 2),
+  ),
   structured(
     "instructions or open points",
     from("system"),
@@ -201,4 +272,7 @@ const loudListing = (text: Reading): boolean =>
   text.has("conflict")
 
 const countsTrouble = (text: Reading): boolean =>
-  text.lines.some((line) => line.length < 1_000 && /\b[1-9]\d* (?:errors?|warnings?|problems?|failures?|failed)\b|^\s*warning: /i.test(line))
+  text.lines.some(
+    (line) =>
+      line.length < 1_000 && /\b[1-9]\d* (?:errors?|warnings?|problems?|failures?|failed)\b|^\s*warning: /i.test(line),
+  )

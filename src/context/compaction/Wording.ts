@@ -4,7 +4,8 @@
  */
 
 /** Words between borders that also hold for letters beyond ASCII. */
-const words = (...all: ReadonlyArray<string>) => new RegExp(`(?<![\\p{L}\\p{N}])(?:${all.join("|")})(?![\\p{L}\\p{N}])`, "iu")
+const words = (...all: ReadonlyArray<string>) =>
+  new RegExp(`(?<![\\p{L}\\p{N}])(?:${all.join("|")})(?![\\p{L}\\p{N}])`, "iu")
 /** Where nothing stands between words. */
 const signs = (...all: ReadonlyArray<string>) => new RegExp(all.join("|"), "u")
 const opening = String.raw`(?:^|[,:;–—(]\s*|\b(?:and|then|but|also|please|just|first|now|so|und|et|y|e|en)\s+)`
@@ -211,10 +212,13 @@ const failures: ReadonlyArray<RegExp> = [
     "n['’]a pas (?:marché|fonctionné|aidé)|ne (?:marche|fonctionne) pas|(?:j'ai|on a|nous avons)(?: déjà)? (?:essayé|tenté)|en vain",
     "no (?:funcionó|funciona|sirvió|ayudó)|ya (?:probé|probamos|intent\\p{L}+)|não (?:funcionou|funciona|ajudou|resolveu)|já (?:tentei|tentamos)|non (?:ha funzionato|funziona)|(?:ho|abbiamo)(?: già)? provato|werkt(?:e)? niet|al geprobeerd|fungera\\p{L}* (?:inte|ikke)|nie (?:działa|zadziałało|pomogło)|не (?:помогло|работает|сработало)|пробовал[иа]?|ise yaramadı|işe yaramadı|çalışmadı",
   ),
-  signs("うまくいか|効果がありません|動きませんでした|試しましたが|没有用|不起作用|试过|行不通|안 됐|작동하지 않|소용없"),
+  signs(
+    "うまくいか|効果がありません|動きませんでした|試しましたが|没有用|不起作用|试过|行不通|안 됐|작동하지 않|소용없",
+  ),
 ]
 
-const some = (patterns: ReadonlyArray<RegExp>) => (sentence: string) => patterns.some((pattern) => pattern.test(sentence))
+const some = (patterns: ReadonlyArray<RegExp>) => (sentence: string) =>
+  patterns.some((pattern) => pattern.test(sentence))
 
 export const obliges = some(obligations)
 export const wants = some(wishes)
@@ -222,7 +226,8 @@ export const settles = some(settlements)
 export const failed = some(failures)
 
 const question = /[?？؟]["”»)]*$/
-const polite = /^\W*(?:please|(?:can|could|would|will) you (?:please )?(?:add|remove|delete|fix|make|build|create|implement|write|rename|move|change|update|replace|convert|refactor|split|use|put|set|keep))\b/i
+const polite =
+  /^\W*(?:please|(?:can|could|would|will) you (?:please )?(?:add|remove|delete|fix|make|build|create|implement|write|rename|move|change|update|replace|convert|refactor|split|use|put|set|keep))\b/i
 
 /** It asks for an answer, not for something to be done. */
 export const isQuestion = (sentence: string): boolean => question.test(sentence) && !polite.test(sentence)
