@@ -268,6 +268,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     fallbackModel,
     outputSlots,
     output,
+    rests: host.isInteractive,
   })
   const ref = yield* supervisor.start(main, behavior).pipe(
     // At its first start an agent has nothing to crash on but a bug.

@@ -39,6 +39,8 @@ export interface TurnOptions {
   /** The first output slot and the one for replies that need more. */
   readonly outputSlots: readonly [first: number, large: number]
   readonly output?: StructuredOutput | undefined
+  /** A person is there to think between its turns. */
+  readonly rests?: boolean | undefined
   readonly interrupts: Interrupts.Interrupts
 }
 
@@ -129,6 +131,7 @@ const loop = Effect.fnUntraced(function* (
   }
 
   let held = false
+  let insists = false
 
   while (true) {
     // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -138,9 +141,10 @@ const loop = Effect.fnUntraced(function* (
       return ended(objection.failed === true ? "turn_setup_failed" : "hook_stopped", objection.reason)
     }
     const lastCall = tally.turns >= options.maxTurns
-    if (lastCall) yield* tell(summaryRequest(options.maxTurns))
+    if (lastCall && !insists) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
+    if (lastCall) round.hold()
     const hearing = yield* Hearing.make(round, count)
     running.hearing = hearing
     const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
@@ -156,7 +160,10 @@ const loop = Effect.fnUntraced(function* (
         tools: catalog.schemas(),
         messages: history.messages(),
         authorOf: (message) => history.authorOf(message),
-        ...(lastCall && { toolChoice: "none" as const }),
+        isRebased: (message) => history.isRebased(message),
+        rests: options.rests,
+        // To forbid tools voids the cache of all messages: only for a model that does not listen.
+        ...(insists && { toolChoice: "none" as const }),
         ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
       },
       history.saidSoFar(),
@@ -189,6 +196,11 @@ const loop = Effect.fnUntraced(function* (
     } else recovery.heardWell()
     if (lastCall) {
       yield* cancel("the turn limit was reached")
+      if (heard.text.trim() === "" && round.calls().length > 0 && !insists) {
+        insists = true
+        yield* goOn("next_turn", "a summary, without tools")
+        continue
+      }
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {

@@ -39,7 +39,8 @@ export interface Options {
 }
 
 export interface Player {
-  readonly play: (body: ApiRequest) => Answer
+  /** `now` by Clock: entries of the prompt cache expire. */
+  readonly play: (body: ApiRequest, now?: number) => Answer
   readonly countTokens: (body: Pick<ApiRequest, "messages" | "system" | "tools" | "model">) => number
 }
 
@@ -128,7 +129,7 @@ export const make = (book: Playbook, options: Options): Player => {
     })
   }
 
-  const play = (body: ApiRequest): Answer => {
+  const play = (body: ApiRequest, now = 0): Answer => {
     const told = Told.make(body, ++requests)
     const wrong = options.strict === false ? undefined : StrictApi.problem(body, { mayContinue })
     if (wrong !== undefined) return refused(Fault.refusal(400, wrong), { problem: wrong })
@@ -153,7 +154,7 @@ export const make = (book: Playbook, options: Options): Player => {
       if (refusal !== undefined) return refused(refusal, note)
     }
     if (picked === undefined) return refused(Fault.refusal(500, "a fault without an answer"), note)
-    const reply = perform(picked, told, fault, cache.read(body))
+    const reply = perform(picked, told, fault, cache.read(body, now))
     if (fault === undefined || Fault.delivers(fault)) {
       if (picked.rule === turns[played]) played++
       if (picked.rule.once === true) spent.add(picked.rule)

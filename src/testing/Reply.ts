@@ -214,7 +214,7 @@ const head = (text: string, length: number): string =>
   text.slice(0, (text.codePointAt(length - 1) ?? 0) > 0xffff ? length - 1 : length)
 
 const usage = (plan: Plan, outputTokens: number) => {
-  const { input, cacheRead, cacheWrite, ttl } = plan.prompt
+  const { input, cacheRead, cacheWrite, cacheWriteHour } = plan.prompt
   const { output_tokens, ...replaced } = plan.ending.usage ?? {}
   return {
     input: {
@@ -222,8 +222,8 @@ const usage = (plan: Plan, outputTokens: number) => {
       cache_creation_input_tokens: cacheWrite,
       cache_read_input_tokens: cacheRead,
       cache_creation: {
-        ephemeral_5m_input_tokens: ttl === "5m" ? cacheWrite : 0,
-        ephemeral_1h_input_tokens: ttl === "1h" ? cacheWrite : 0,
+        ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
+        ephemeral_1h_input_tokens: cacheWriteHour,
       },
       ...replaced,
     },
