@@ -94,7 +94,8 @@ const plainTools = new WeakMap<ReadonlyArray<ToolSchema>, ReadonlyArray<ToolSche
 /** A model without tool search is told every schema. */
 export const tools = (spec: ModelSpec, all: ReadonlyArray<ToolSchema>): ReadonlyArray<ToolSchema> => {
   if (spec.toolSearch || !all.some((tool) => tool.defer_loading === true)) return all
-  const plain = plainTools.get(all) ?? all.map(({ defer_loading: _, ...tool }) => tool)
+  const plain =
+    plainTools.get(all) ?? all.map(({ description, input_schema, name }) => ({ name, description, input_schema }))
   plainTools.set(all, plain)
   return plain
 }
