@@ -5,7 +5,7 @@ import type { Message } from "../protocol/Message.ts"
 const around = 24
 const shown = 72
 
-/** Goes on behind "the layer": `differs from character 12: it was "…", it is "…".` */
+/** Goes on behind "the layer": `differs from character 12: it was «…», it is «…».` */
 export const between = (before: string, after: string): string => {
   let at = 0
   while (at < before.length && before[at] === after[at]) at++
@@ -25,4 +25,4 @@ const textOf = (message: Message | undefined): string =>
   message === undefined ? "" : JSON.stringify({ role: message.role, content: toBlocks(message.content) })
 
 const excerpt = (text: string, at: number): string =>
-  at >= text.length ? "the end" : JSON.stringify(text.slice(Math.max(0, at - around), at + shown))
+  at >= text.length ? "the end" : `«${text.slice(Math.max(0, at - around), at + shown).replace(/\s+/g, " ")}»`
