@@ -257,7 +257,7 @@ export class Model extends Context.Service<
         const booking = yield* meter
           .reserve(request.agent, asked, { ...prompt, hourCache }, request.maxTokens)
           .pipe(Effect.catchTag("ProviderError", (error) => gaveUp(error, undefined, { asked, rung, requestId })))
-        const thinking = Project.thinking(spec, request.thinking, booking.maxTokens)
+        const thinking = Project.thinking(spec, request.thinking, booking.maxTokens, messages)
         const outputConfig = Project.outputConfig(spec, request.outputConfig)
         const reply = new ReplyBuilder()
         const sent: ProviderRequest = {

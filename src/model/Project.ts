@@ -122,7 +122,12 @@ const isThinking = (block: ContentBlock): boolean => block.type === "thinking" |
 const isUnsigned = (block: ContentBlock): boolean => block.type === "thinking" && block.signature === ""
 
 /** What to ask for under `thinking`: the wish where the model takes it, else the model's own default. */
-export const thinking = (spec: ModelSpec, wish: Wish | undefined, maxTokens: number): Wish | undefined => {
+export const thinking = (
+  spec: ModelSpec,
+  wish: Wish | undefined,
+  maxTokens: number,
+  shown: ReadonlyArray<Message> = [],
+): Wish | undefined => {
   const modes = spec.thinking
   const standard = modes.includes("adaptive") ? { type: "adaptive", display: "summarized" } : undefined
   switch (wish?.["type"]) {
@@ -136,6 +141,7 @@ export const thinking = (spec: ModelSpec, wish: Wish | undefined, maxTokens: num
       return modes.includes("disabled") ? wish : standard
     case "enabled": {
       if (!modes.includes("manual")) return standard
+      if (isInTheMiddle(shown)) return undefined
       // It counts against the reply's own limit, and the least the service takes is 1,024.
       const budget = Math.min(Number(wish?.["budget_tokens"] ?? 0), maxTokens - 1)
       return budget >= 1_024 ? { ...wish, budget_tokens: budget } : undefined
@@ -143,6 +149,14 @@ export const thinking = (spec: ModelSpec, wish: Wish | undefined, maxTokens: num
     default:
       return wish
   }
+}
+
+/** Calls wait for their results, and the thinking before them was another's: a budget is refused until they are through. */
+const isInTheMiddle = (shown: ReadonlyArray<Message>): boolean => {
+  const blocks = toBlocks(shown.findLast(({ role }) => role === "assistant")?.content ?? [])
+  const last = toBlocks(shown.at(-1)?.content ?? [])
+  const [first] = blocks
+  return last.some(({ type }) => type === "tool_result") && first !== undefined && !isThinking(first)
 }
 
 /** Whether to send cache breakpoints: unless settings or the environment say no, for all models or for one family. */

@@ -10,6 +10,7 @@ import type { Playbook, Rule } from "./Playbook.ts"
 import * as PromptCache from "./PromptCache.ts"
 import * as Reply from "./Reply.ts"
 import * as StrictApi from "./StrictApi.ts"
+import * as StrictModels from "./StrictModels.ts"
 import * as Template from "./Template.ts"
 import * as Told from "./Told.ts"
 
@@ -126,6 +127,7 @@ export const make = (book: Playbook, options: Options): Player => {
       prompt,
       maxTokens: fault?.overflow === undefined ? told.body.max_tokens : undefined,
       toolId,
+      signature: StrictModels.sign(told.body),
     })
   }
 

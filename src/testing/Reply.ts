@@ -80,11 +80,15 @@ export interface Plan {
   /** The request's limit; a longer reply is cut there, as the API does. Nothing cuts without it. */
   readonly maxTokens: number | undefined
   readonly toolId: () => string
+  /** What thinking is signed with, where a step does not say. */
+  readonly signature?: string
 }
 
 export const make = (plan: Plan): Reply => {
   const cut = limited(
-    plan.steps.map((step) => part(step, plan.toolId)),
+    plan.steps.map((step) =>
+      part({ ...(plan.signature !== undefined && { signature: plan.signature }), ...step }, plan.toolId),
+    ),
     plan.maxTokens,
   )
   const usesTools = cut.parts.some((made) => made.block.type === "tool_use")

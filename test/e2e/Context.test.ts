@@ -87,7 +87,10 @@ describe.concurrent("the prompt cache of a session", () => {
       assert.match(miss?.detail ?? "", /differs from character \d+: it was «.*Bash.*», it is «/)
       const text = yield* run(["context", "cache"])
       endedWith(text, 0)
-      assert.match(text.out, /main: 2 requests, .* 1 missed\n.*\n.*\n2 +claude-opus-5 .* missed: tools changed\n +2: tools changed; 0 of/)
+      assert.match(
+        text.out,
+        /main: 2 requests, .* 1 missed\n.*\n.*\n2 +claude-opus-5 .* missed: tools changed\n +2: tools changed; 0 of/,
+      )
       assert.match(text.out, new RegExp(`session ${session}: 2 requests`))
     }),
   )
