@@ -61,7 +61,6 @@ describe("the table", () => {
     const tools = Toolset.all.map(({ name }) => name)
     const landed: Readonly<Record<Pending, boolean>> = {
       // The first thing that each of them must have.
-      compaction: sources.some((text) => /CompactBoundary|_tag: "Compacted"|"\/compact"/.test(text)),
       mcp: sources.some((text) => text.includes("HookMcp")) || tools.some((name) => name.startsWith("ListMcp")),
       teams: tools.some((name) => name.startsWith("Team") || name === "SendMessage"),
       worktrees:
@@ -75,7 +74,7 @@ describe("the table", () => {
     )
     assert.deepStrictEqual(
       eventNames.filter((event) => specOf(event).pending !== undefined).toSorted(),
-      "Elicitation ElicitationResult PostCompact PreCompact TeammateIdle WorktreeCreate WorktreeRemove".split(" "),
+      "Elicitation ElicitationResult TeammateIdle WorktreeCreate WorktreeRemove".split(" "),
     )
   })
 
