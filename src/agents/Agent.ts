@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Health } from "../context/compaction/Health.ts"
+import type { Health } from "../protocol/Compaction.ts"
 import type { Explained } from "../hooks/HookIndex.ts"
 import * as Actor from "../kernel/Actor.ts"
 import * as Budget from "../kernel/Budget.ts"

@@ -29,6 +29,8 @@ export interface Ending {
   readonly text: string
   /** The turn goes on already because somebody did not let it end. */
   readonly held: boolean
+  /** Replies so far. */
+  readonly turns: number
 }
 
 export interface MomentsShape {

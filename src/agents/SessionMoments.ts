@@ -58,6 +58,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
   const looked = new Set<string>()
   const repetition = Repetition.make(history.messages(), () => history.compactions)
   let holds = 0
+  let begun = false
 
   const tell = (origin: string, pieces: ReadonlyArray<string>) => remind(recorder, origin, pieces)
   const heard = (event: HookEventName, { context }: Verdict) => tell(`hook ${event}`, context)
@@ -76,7 +77,12 @@ export const make = (circumstances: Circumstances): MomentsShape => {
       yield* emit({ _tag: "PromptRefused", promptId, reason: prompt.trim(), done: true })
       return stop(yield* doing, "completed")
     }
+    // What ended a turn has ended that one; only a hook that did not let the session begin means this prompt.
+    const before = yield* engine.takeStop
+    const unwanted = begun ? undefined : before
+    begun = true
     yield* newPrompt
+    if (unwanted !== undefined) return yield* refuse(promptId, unwanted.reason)
     const submitted = yield* engine.fire("UserPromptSubmit", { prompt })
     const objection = submitted.block ?? submitted.stop
     if (objection !== undefined) return yield* refuse(promptId, objection.reason)
@@ -122,6 +128,8 @@ export const make = (circumstances: Circumstances): MomentsShape => {
         const objection = yield* look(promptId, content)
         if (objection !== undefined) objections.push(objection)
       }
+      // Whoever objected to one prompt has nothing against the others.
+      if (prompts.length > 0) yield* engine.takeStop
     }
     yield* tell("hook in the background", yield* engine.takeContext)
     // Whatever else there is to answer is answered.
@@ -163,11 +171,13 @@ export const make = (circumstances: Circumstances): MomentsShape => {
     return undefined
   })
 
-  const beforeEnd = Effect.fnUntraced(function* ({ held, text }: Ending) {
+  const beforeEnd = Effect.fnUntraced(function* ({ held, text, turns }: Ending) {
     const stopping = {
       stop_hook_active: held,
       ...(text !== "" && { last_assistant_message: text }),
       background_tasks: tasks().filter(({ status }) => status === "running"),
+      // Hooks go through both lists; nothing is planned ahead here.
+      session_crons: [],
     }
     const verdict = yield* agent === undefined
       ? engine.fire("Stop", stopping)
@@ -176,6 +186,9 @@ export const make = (circumstances: Circumstances): MomentsShape => {
           agent_id: agent.agentId,
           agent_type: agent.agentType,
           agent_transcript_path: agent.transcriptPath,
+          agent_name: agent.agentType,
+          exit_reason: "complete",
+          turns_used: turns,
         })
     if (verdict.stop !== undefined) return stop(verdict.stop.reason)
     const words = [...(verdict.block === undefined ? [] : [verdict.block.reason]), ...verdict.context]
@@ -183,6 +196,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
       yield* circumstances.ended
       return undefined
     }
+    if (!held) holds = 0
     if (++holds <= mostHolds) return { _tag: "GoOn", words: words.map(reminder) } as const
     const message = `A hook kept this turn from ending ${mostHolds} times in a row; it ends all the same. (CLAUDE_CODE_STOP_HOOK_BLOCK_CAP sets the limit.)`
     yield* emit({ _tag: "Diagnosed", level: "warning", message })

@@ -295,7 +295,7 @@ const loop = Effect.fnUntraced(function* (
       }
       tally.structuredOutput = checked.success
     }
-    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held }), hasNews)
+    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held, turns: tally.turns }), hasNews)
     if (Interrupts.isInterrupt(verdict)) {
       if (verdict.kind === "abort") return ended("aborted_streaming")
       yield* goOn("submit_interrupt")

@@ -1,5 +1,5 @@
 /** Owns how a person sees how full a conversation is: a bar, and what takes the room. */
-import type { Health } from "../context/compaction/Health.ts"
+import type { Health } from "../protocol/Compaction.ts"
 import type { Tone, ViewLine } from "./ToolView.ts"
 
 const width = 50

@@ -242,6 +242,7 @@ export const make = (look: Look): Screen => {
       case "PermissionAsked":
       case "PermissionDecided":
       case "MessageImported":
+      case "ContextMeasured":
         return ""
     }
   }

@@ -6,7 +6,7 @@
  */
 import type { Message } from "../protocol/Message.ts"
 import * as CachePlan from "./CachePlan.ts"
-import { bytesOf, partText, plainBlocks, takesBreakpoint } from "./MessageText.ts"
+import { bytesOf, json, partText, plainBlocks, takesBreakpoint } from "./MessageText.ts"
 import type { CacheTtl, ProviderRequest } from "./Provider.ts"
 
 export const encode = (request: ProviderRequest, stream: boolean): Uint8Array => {
@@ -23,11 +23,11 @@ export const encode = (request: ProviderRequest, stream: boolean): Uint8Array =>
   }
   const tools = [
     ...request.tools.map((tool, index) => marked(partText(tool), plan.tools.get(index))),
-    ...(request.serverTools ?? []).map((tool) => JSON.stringify(tool)),
+    ...(request.serverTools ?? []).map(json),
   ]
   const system = request.system.map((block, index) => marked(partText(block), plan.system.get(index)))
   const parts = [
-    JSON.stringify(head).slice(0, -1),
+    json(head).slice(0, -1),
     ...(tools.length > 0 ? [`"tools":[${tools.join(",")}]`] : []),
     ...(system.length > 0 ? [`"system":[${system.join(",")}]`] : []),
     '"messages":[',
@@ -79,5 +79,5 @@ const markedBytes = (message: Message, ttl: CacheTtl | undefined): Uint8Array =>
   if (at < 0) return bytesOf(message)
   const sent: ReadonlyArray<object> = blocks
   const content = sent.with(at, { ...blocks[at], cache_control: breakpoint(ttl) })
-  return utf8.encode(JSON.stringify({ role: message.role, content }))
+  return utf8.encode(json({ role: message.role, content }))
 }

@@ -6,7 +6,7 @@ import type { TextBlock } from "../protocol/Content.ts"
 import * as LedgerLine from "../protocol/LedgerLine.ts"
 import type { Message } from "../protocol/Message.ts"
 import { endsOf, sharedBlocks } from "./CachePlan.ts"
-import { partText, textOf } from "./MessageText.ts"
+import { json, partText, textOf } from "./MessageText.ts"
 import type { ProviderRequest, ToolSchema } from "./Provider.ts"
 
 /** A layer with what it says, to be compared with another of its name. */
@@ -81,12 +81,9 @@ export const make = (hash: (text: string) => string): ((prompt: Prompt) => Ledge
     const controls = { thinking, tool_choice: toolChoice, output_config: outputConfig }
     const segments = [
       ...once(tools, toolSegments),
-      ...segment(
-        "server tools",
-        serverTools.map((tool) => JSON.stringify(tool)),
-      ),
+      ...segment("server tools", serverTools.map(json)),
       ...once(system, systemSegments),
-      ...segment("controls", [JSON.stringify(controls)]),
+      ...segment("controls", [json(controls)]),
     ]
     const hashes = chain(messages)
     const ends = endsOf(messages).slice(0, 2).toReversed()

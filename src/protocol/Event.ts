@@ -7,7 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Content, ContentBlock, TextBlock, ToolResultContent } from "./Content.ts"
-import { CompactionLayer, CompactionTrigger, NotedFacts } from "./Compaction.ts"
+import { CompactionLayer, CompactionTrigger, Health, NotedFacts } from "./Compaction.ts"
 import { Effort } from "./Effort.ts"
 import { PermissionMode } from "./PermissionMode.ts"
 import { StopReason, StreamEvent } from "./StreamEvent.ts"
@@ -328,6 +328,8 @@ const ephemeral = {
     data: Schema.optionalKey(Schema.Unknown),
     elapsedMs: Schema.Finite,
   },
+  /** How full the conversation is: told when that has changed noticeably. */
+  ContextMeasured: { health: Health },
   /** The conversation is being summed up, which takes as long as a reply. */
   CompactionStarted: { trigger: CompactionTrigger },
   HookStarted: {

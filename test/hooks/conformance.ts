@@ -221,7 +221,7 @@ const acted = Effect.fnUntraced(function* <A, E>(
 })
 
 /** Waits for a fact that no event tells of: a file that another process writes, a request that a server got. */
-export const until = (fact: Effect.Effect<boolean>, what: string) =>
+export const until = <E = never>(fact: Effect.Effect<boolean, E>, what: string) =>
   fact.pipe(
     Effect.repeat({ schedule: Schedule.spaced("5 millis"), until: (so) => so }),
     Effect.asVoid,

@@ -16,7 +16,7 @@ import type { Model } from "../../model/Model.ts"
 import type { ToolSchema } from "../../model/Provider.ts"
 import * as SideQuery from "../../model/SideQuery.ts"
 import { Files } from "../../platform/Files.ts"
-import type { CompactionTrigger } from "../../protocol/Compaction.ts"
+import type { CompactionTrigger, Health } from "../../protocol/Compaction.ts"
 import { type TextBlock, toBlocks } from "../../protocol/Content.ts"
 import type { Message } from "../../protocol/Message.ts"
 import { reminder } from "../../protocol/Reminder.ts"
@@ -24,7 +24,7 @@ import type { Terminal } from "../../protocol/Terminal.ts"
 import type { ControlsShape } from "../../session/Controls.ts"
 import type { JournalError } from "../../session/JournalError.ts"
 import type { RecorderShape } from "../../session/Recorder.ts"
-import * as Health from "./Health.ts"
+import * as Measure from "./Health.ts"
 import * as Layers from "./Layers.ts"
 import * as SessionState from "./SessionState.ts"
 import * as Summary from "./Summary.ts"
@@ -48,7 +48,7 @@ export interface CompactionShape {
   readonly answered: Effect.Effect<void>
   /** Somebody wants a summary, now. */
   readonly sumUp: (wishes: string | undefined) => Effect.Effect<Outcome, Failures, Model>
-  readonly health: Effect.Effect<Health.Health>
+  readonly health: Effect.Effect<Health>
 }
 
 /** Nothing is ever put shorter, unless the session says so. */
@@ -58,7 +58,7 @@ export const Compaction = Context.Reference<CompactionShape>("troupe/context/Com
     refused: () => Effect.undefined,
     answered: Effect.void,
     sumUp: () => Effect.succeed({ _tag: "Left", why: "This conversation is not put shorter." }),
-    health: Effect.succeed(Health.empty),
+    health: Effect.succeed(Measure.empty),
   }),
 })
 
@@ -114,6 +114,8 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
 
     let failures = 0
     let refills = 0
+    /** How full it was when that was last told. */
+    let shown = 0
     let repliesSince = Number.POSITIVE_INFINITY
     /** What has been tried since the model last answered. */
     const tried = new Set<string>()
@@ -122,7 +124,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
     const say = (level: "info" | "warning", message: string) => recorder.emit({ _tag: "Diagnosed", level, message })
 
     const limits = Effect.map(controls.current, ({ model }) => Thresholds.of(table.resolve(model).spec, wishes))
-    const size = () => Health.tokensOf({ history, system, tools: tools() })
+    const size = () => Measure.tokensOf({ history, system, tools: tools() })
 
     /** Texts are on the disk before the conversation names them. */
     const archive = Effect.fnUntraced(function* (texts: ReadonlyArray<Layers.Archived>) {
@@ -179,6 +181,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         tools: tools(),
         messages: [...messages, { role: "user", content: [{ type: "text", text: Summary.request(wish) }] }],
         authorOf: (message) => history.authorOf(message),
+        isRebased: (message) => history.isRebased(message),
         ...(effort !== undefined && { outputConfig: { effort } }),
         restartable: () => true,
       })
@@ -360,9 +363,15 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         }
         return undefined
       }),
-      answered: Effect.sync(() => {
+      answered: Effect.gen(function* () {
         tried.clear()
         repliesSince++
+        // Looking at everything takes time: only when it has changed by some percent of what fits.
+        const limit = yield* limits
+        if (Math.abs(size() - shown) < limit.window * 0.02) return
+        const health = Measure.of({ history, system, tools: tools(), limit })
+        shown = health.totalTokens
+        yield* recorder.show({ _tag: "ContextMeasured", health })
       }),
       sumUp: Effect.fnUntraced(function* (wish) {
         if (!wishes.manual) return left("it is switched off (DISABLE_COMPACT)")
@@ -373,7 +382,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         }
         return outcome
       }),
-      health: Effect.map(limits, (limit) => Health.of({ history, system, tools: tools(), limit })),
+      health: Effect.map(limits, (limit) => Measure.of({ history, system, tools: tools(), limit })),
     }
   },
 )

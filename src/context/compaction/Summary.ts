@@ -10,7 +10,7 @@ import * as Facts from "../../session/Facts.ts"
 import * as Tokens from "../../platform/Tokens.ts"
 import * as Items from "./Items.ts"
 import * as Layers from "./Layers.ts"
-import { minedFacts } from "./TriageRules.ts"
+import { minedFacts } from "./MinedFacts.ts"
 
 /** The last message of the request for it; what comes before is the conversation as it is cached. */
 export const request = (wishes: string | undefined): string =>

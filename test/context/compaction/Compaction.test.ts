@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as Stream from "effect/Stream"
 import type { Event } from "../../../src/protocol/Event.ts"
 import { plainText } from "../../../src/protocol/Content.ts"
@@ -164,7 +165,7 @@ describe("making room", () => {
   it.effect("blocks what cannot fit, and says what can be done", () =>
     Effect.gen(function* () {
       const off = { host: { env: { DISABLE_AUTO_COMPACT: "1" } } }
-      const { events, requests } = yield* session([long("a prompt ").repeat(300)], [], off, "haiku")
+      const { events, requests } = yield* session([long("a prompt ").repeat(300)], [], off, "claude-haiku-4-5")
       const { terminal } = only(events, "TurnEnded")[0] ?? {}
       assert.strictEqual(terminal?.reason, "blocking_limit")
       assert.include(terminal?.detail, "/compact")
@@ -194,5 +195,39 @@ describe("making room", () => {
       const after = (yield* ScriptedModel.requests).at(-1)?.body.messages ?? []
       assert.deepStrictEqual(after.slice(0, before.length), before)
     }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
+  it.effect("leaves the facts in the project's file, and learns from it what a journal has lost", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const disk = yield* FileSystem.FileSystem
+      const file = "/work/.claude/session-state.json"
+      const id = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* open({ model: "opus" })
+          for (const prompt of ["echo 3", "/compact"]) yield* hurried(Stream.runCollect(agent.prompt(prompt)))
+          return agent.sessionId
+        }),
+      )
+      const text = yield* disk.readFileString(file)
+      assert.include(text, "echo 3")
+      yield* disk.writeFileString(file, text.replace(/"decisions": \[[^\]]*\]/, '"decisions": ["tea, not coffee"]'))
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* agents.resume(id, { permissionMode: "bypassPermissions", tools: [echo, note] })
+          yield* hurried(Stream.runCollect(agent.prompt("go on")))
+        }),
+      )
+      assert.include(JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages), "tea, not coffee")
+    }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
+  it.effect("is refused where it is switched off, and says so", () =>
+    Effect.gen(function* () {
+      const off = { host: { env: { DISABLE_COMPACT: "1" } } }
+      const { events } = yield* session(["echo 3", "/compact"], [], off)
+      assert.include(only(events, "TurnEnded").at(-1)?.result, "DISABLE_COMPACT")
+      assert.deepStrictEqual(layersOf(events), [])
+    }),
   )
 })
