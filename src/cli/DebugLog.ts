@@ -254,9 +254,12 @@ const logged = (event: Event): Effect.Effect<void> => {
     }
     case "Rewound":
       return note("session", "rewound", { id: event.promptId, to: event.to })
+    case "CacheMissed":
+      return note("api", `not read from the cache (${event.cause}): ${event.detail}`)
     case "BlockReceived":
     case "MessageImported":
     case "PromptLatched":
+    case "SegmentKept":
     case "StreamChunk":
     case "ToolProgressed":
     case "HookStarted":

@@ -85,6 +85,8 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
   "agents list": [{ name: "troupe agents list --json", says: "for a program: active, all, failed" }],
   "agents show": [{ name: "troupe agents show Explore", says: "and the words it is told" }],
   "agents validate": [{ name: "troupe agents validate .claude/agents/reviewer.md", says: "one file" }],
+  context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
+  "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
   "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
   demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],

@@ -183,6 +183,8 @@ export class History {
       case "TransitionTaken":
       case "ConfigChanged":
       case "HookRan":
+      case "SegmentKept":
+      case "CacheMissed":
       case "Diagnosed":
         return
     }
