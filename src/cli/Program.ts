@@ -3,7 +3,7 @@
  *
  * Nothing here loads Effect, so that `--help` and a mistyped flag are answered at once.
  */
-import { Argument, Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, type CommandOptions, InvalidArgumentError, Option } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
@@ -290,8 +290,14 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     .addHelpText("after", Manual.below(width))
     .action((prompt: string | undefined) => want({ _tag: "Session", prompt, flags: program.opts<Flags>() }))
 
-  const add = (parent: Command, usage: string, description: string, options: ReadonlyArray<Option>): Command => {
-    const command = parent.command(usage).description(description).helpCommand(false)
+  const add = (
+    parent: Command,
+    usage: string,
+    description: string,
+    options: ReadonlyArray<Option>,
+    how: CommandOptions = {},
+  ): Command => {
+    const command = parent.command(usage, how).description(description).helpCommand(false)
     for (const option of options) command.addOption(option)
     const examples = Manual.exampleLines(`${parent === program ? "" : `${parent.name()} `}${command.name()}`, width)
     if (examples.length > 0) command.addHelpText("after", ["", "Examples:", ...examples].join("\n"))
@@ -418,6 +424,13 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
   )
 
   const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
+  const room = add(context, "show [session]", "how full the conversation is, and of what", viewed(), {
+    isDefault: true,
+  })
+  room.action((id: unknown) => {
+    const session = typeof id === "string" ? id : undefined
+    want({ _tag: "Context", ask: { what: "health", session }, flags: room.opts<CommandFlags>() })
+  })
   const cache = add(
     context,
     "cache [session]",
