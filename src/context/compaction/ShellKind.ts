@@ -1,13 +1,14 @@
 /** Owns what a shell command is for, by the programs that it starts: only as much as says what its output is worth. */
 
-/** `preparing`: installs, fetches, moves files about. `building`: compiles or checks, and says little when all is well. */
-export type Kind = "looking" | "preparing" | "building" | "manual" | "working"
+/** `looking`: lists or searches. `showing`: prints a file. `preparing`: installs, fetches, moves files about. `building`: compiles or checks, and says little when all is well. */
+export type Kind = "looking" | "showing" | "preparing" | "building" | "manual" | "working"
 
 /** What only prepares the ground for what a line is about. */
 const silent = /^(?:cd|export|set|source|\.|mkdir|rm|rmdir|touch|echo|printf|true|sleep|chmod|chown|ln|pushd|popd|unset|clear|wait|kill|test|\[)$/
 
 const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
-  ["manual", /^(?:man|tldr|info|help)\b|\s(?:--help|--explain|-h)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/],
+  ["manual", /^(?:man|tldr|info|help)\b|\s(?:--help|--explain)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/],
+  ["showing", /^(?:cat|bat|head|tail|less|more|nl|sed -n|awk 'NR|Get-Content|git show \S+:\S|jq (?:-\w+ )?'?\.'? \S)/],
   [
     "looking",
     /^(?:ls|ll|dir|find|fd|fdfind|tree|grep|egrep|fgrep|rg|ag|ack|du|df|wc|pwd|which|whereis|type|file|stat|locate|ps|top|free|lsof|jobs|history|whoami|hostname|uptime|eza|exa|Get-ChildItem)\b|^git (?:status|ls-files|ls-tree|grep|stash list|worktree list|config)\b|^(?:docker|podman) (?:ps|images|volume ls|network ls)\b|^kubectl get\b|^(?:tar -?t|unzip -l|zipinfo)/,
@@ -37,5 +38,5 @@ export const kindOf = (command: string): Kind => {
   if (first === undefined) return "working"
   if (told.every((kind) => kind === first)) return first
   // Looking after something was done shows how it went.
-  return told.includes("working") || told.includes("manual") ? "working" : told.includes("building") ? "building" : "preparing"
+  return told.includes("working") || told.includes("manual") || told.includes("showing") ? "working" : told.includes("building") ? "building" : "preparing"
 }
