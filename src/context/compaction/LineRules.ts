@@ -93,15 +93,15 @@ export const lineRules: ReadonlyArray<LineRule> = [
   ),
   line("test output", /^\s{2,8}\w+(?:::\w+)+(?:$| )|^\s*rspec \.|^> {2,}\S/),
   line("compiler output", /^\s*(?:-->|,-\[|╭─\[|[A-Z]{1,6}\d{3,5}:? (?:\[\*\] )?\S|\^-+ |=\s(?:note|help):|\d+:\d+\s+(?:error|warning)\s)/),
-  line("difference", /^(?:diff --|@@|index [0-9a-f]+\.\.|--- \S|\+\+\+ \S|[-+]{1,2}(?![-+=]{3})(?! ?\[| *$)\S| [-+]\S|[-+] {1,12}["'\w[{(]|\s{2,12}[-+] ["'[{\d])/),
+  line("difference", /^(?:diff --|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$|[<>] \S|@@|index [0-9a-f]+\.\.|--- \S|\+\+\+ \S|[-+]{1,2}(?![-+=]{3})(?! ?\[| *$)\S| [-+]\S|[-+] {1,12}["'\w[{(]|\s{2,12}[-+] ["'[{\d])/),
   line(
     "place",
     /(?:^|[\s("'`[>])(?:[A-Za-z]:\\|file:\/\/|[~.]{0,2}\/)?[\w@.-]+(?:[/\\][\w@.+-]+)*\.[A-Za-z]\w{0,7}(?::\d+(?::\d+)?\b|:\[\d+,\d+\]|\(\d+, ?\d+\)|::\w)/,
   ),
-  line("place", /(?:^|\s)[\w./-]+\.[A-Za-z]\w{0,7}:\(\.text|\b(?:line|Zeile|ligne|línea|linha) \d+ (?:of|in|von|de|di|em) [\w./\\-]+\.\w+/),
+  line("place", /(?:^|\s)[\w./-]+\.[A-Za-z]\w{0,7}:\(\.text|^(?:\/|[A-Z]:\\)[\w@./\\-]{1,300}\.\w{1,8}:?$|\bIn \S+ line \d+:|^\s*>\s*\d+ \||\b(?:line|Zeile|ligne|línea|linha) \d+ (?:of|in|von|de|di|em) [\w./\\-]+\.\w+/),
   line(
     "detail",
-    /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
+    /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|symbol|cause|reason|message|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
   ),
   // What a program declares.
   line(
@@ -113,13 +113,13 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line(
     "declaration",
     code(
-      `(?:@(?:spec|type|callback)\\s|defstruct\\b|(?:data|newtype|instance)\\s+[A-Z][\\w ]*(?:=|where)|[a-z][\\w']*\\s+::\\s+\\S|(?:resource|variable|output|provider|module|data)\\s+"[^"]+"|(?:const|var|let|val|static)\\s+[A-Z]\\w*(?:\\s*:\\s*[^=]{1,80}|\\s+\\w+)?\\s*=\\s|[A-Z][A-Z0-9_]{2,40}\\s+=\\s|(?:has|belongs)_\\w+ :|local\\s+function|(?:export\\s+|declare\\s+|pub\\s+)?type\\s+[\\w$]+(?:<[^>]*>)?\\s*(?:=|\\bstruct\\b|\\binterface\\b|\\bfunc\\b|\\{)|export\\s+(?:const|let|var|default)\\b|(?:const|let|var|val)\\s+[\\w$]+(?:\\s*:\\s*[^=]{1,80})?\\s*=\\s*(?:async\\b|function\\b|\\(|\\w+\\s*=>|fn\\b|struct\\b)|#define\\s+\\w|typedef\\b|\\(defn?-?\\s|attr_\\w+ :|rpc\\s+\\w+\\(|[\\w$]+\\s*<-\\s*function\\()`,
+      `(?:@(?:spec|type|callback)\\s|defstruct\\b|(?:data|newtype|instance)\\s+[A-Z][\\w ]*(?:=|where)|[a-z][\\w']*\\s+::\\s+\\S|(?:resource|variable|output|provider|module|data)\\s+"[^"]+"|${modifiers}(?:const|var|let|val|static)\\s+[A-Z]\\w*(?:\\s*:\\s*[^=]{1,80}|\\s+\\w+)?\\s*=\\s|[A-Z][A-Z0-9_]{2,40}\\s+=\\s|(?:has|belongs)_\\w+ :|local\\s+function|(?:export\\s+|declare\\s+|pub\\s+)?type\\s+[\\w$]+(?:<[^>]*>)?\\s*(?:=|\\bstruct\\b|\\binterface\\b|\\bfunc\\b|\\{)|export\\s+(?:const|let|var|default)\\b|(?:const|let|var|val)\\s+[\\w$]+(?:\\s*:\\s*[^=]{1,80})?\\s*=\\s*(?:async\\b|function\\b|\\(|\\w+\\s*=>|fn\\b|struct\\b)|#define\\s+\\w|typedef\\b|\\(defn?-?\\s|attr_\\w+ :|rpc\\s+\\w+\\(|[\\w$]+\\s*<-\\s*function\\()`,
     ),
   ),
   line(
     "declaration",
     new RegExp(
-      `${inFile}${modifiers}(?!(?:return|else|if|for|while|switch|catch|throw|new|await|delete|case|and|or|not|the|a|print|assert)\\b)(?:[A-Za-z_][\\w<>[\\],.?:]*[*&]*\\s+){0,4}[*&]*[\\w$#~]+\\([^()]{0,300}\\)(?:\\s*(?:const|noexcept|override|throws [\\w., ]+|:\\s*[\\w<>[\\]|., ?]+|->\\s*[\\w<>[\\]:&, ]+|\\([\\w, .*[\\]]+\\)|[\\w.*[\\]]+|=>?\\s\\S.{0,200}))?\\s*[{;]?$`,
+      `${inFile}${modifiers}(?!(?:return|else|if|for|while|switch|catch|throw|new|await|delete|case|and|or|not|the|a|print|assert)\\b)(?:[A-Za-z_][\\w<>[\\],.?:]*[*&]*\\s+){0,4}[*&]*[\\w$#~]+\\([^()]{0,300}\\)(?:\\s*(?:const|noexcept|override|throws [\\w., ]+|:\\s*[\\w<>[\\]|., ?]+|->\\s*[\\w<>[\\]:&, ]+|\\([\\w, .*[\\]]+\\)|[\\w.*[\\]]+|=>?\\s\\S.{0,200}))?\\s*(?:[{;]|\\{.{0,300}\\})?$`,
     ),
   ),
   line(
@@ -132,13 +132,13 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line(
     "member",
     new RegExp(
-      `${numbered}(?:(?:readonly|public|private|protected|internal|static|final|val|var|let|const|pub|required|late|override)\\s+)*[\\w$#]+[?!]?\\s*:\\s*(?:[A-Z&'"\\[{(*]|string|number|boolean|bool|int|str|float|i\\d|u\\d|f\\d|list|dict|any|unknown|bytes|usize)[^{}]{0,200}$`,
+      `${numbered}(?:(?:readonly|public|private|protected|internal|static|final|val|var|let|const|pub|required|late|override)\\s+)*[\\w$#]+[?!]?\\s*:\\s*(?:[A-Z&'"\\[{(*]|string|number|boolean|bool|int|str|float|i\\d|u\\d|f\\d|list|dict|any|unknown|bytes|usize|[a-z]\\w*(?:\\[.{0,80}\\]|\\.\\w+)?\\s*(?:=|[,;]?$))[^{}]{0,200}$`,
     ),
   ),
   line(
     "member",
     new RegExp(
-      `${numbered}(?:[a-z]\\w*\\s+[*\\[\\]]*(?:string|u?int\\d*|bool|float\\d+|byte|rune|error|any|map\\[\\S+|chan \\S+|(?:\\w+\\.)?[A-Z]\\w*)|[A-Z]\\w*\\s+[*\\[\\]]*[\\w.]+(?:\\[[\\w.]+\\]\\S*)?(?:\\s+\`[^\`]*\`)?|(?:public|private|protected|internal|static|final|readonly|mutable)\\s[\\w<>[\\],.?$ ]{1,120}(?:;|=.{1,200}|\\{ get.{0,40}))$`,
+      `${numbered}(?:(?!(?:return|throw|break|delete|goto|import|using|use|package|yield|await|else|new)\\b)(?:(?:unsigned|signed|const|struct|enum|long)\\s+)*[\\w:<>,.]+\\s+[*&]*\\w+(?:\\[\\w*\\])?;|[a-z]\\w*\\s+[*\\[\\]]*(?:string|u?int\\d*|bool|float\\d+|byte|rune|error|any|map\\[\\S+|chan \\S+|(?:\\w+\\.)?[A-Z]\\w*)|[A-Z]\\w*\\s+[*\\[\\]]*[\\w.]+(?:\\[[\\w.]+\\]\\S*)?(?:\\s+\`[^\`]*\`)?|(?:public|private|protected|internal|static|final|readonly|mutable)\\s[\\w<>[\\],.?$ ]{1,120}(?:;|=.{1,200}|\\{ get.{0,40}))$`,
     ),
   ),
   // What is a fact as it stands.
@@ -148,7 +148,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   ),
   line(
     "version",
-    /^(?:\s*\d+(?:\t|→))?\s*(?:[│├└─*+-]+ ?)*(?:[\w@./+-]{1,80} ?(?:\(|v|[=><~!]=\s?|@)\s?\d+(?:\.\d+)+\S*|[\w@./+-]{1,80}\s+v?\d+\.\d+(?:\.\w+)*\)?|["']?[\w@./-]{1,80}["']?\s*[:=]\s*["'][\^~>=<]*\s?v?\d+(?:\.\d+)*[\w.-]*["'],?|(?:gem|implementation|api|id)\b.{1,100}["'][~>=<^ ]*\d+\.\d+.{0,40}|image:\s*\S+:\S+|FROM \S+|\w+ \d+(?:\.\d+)+)$|<version>\d/,
+    /^(?:\s*\d+(?:\t|→))?\s*[│├└─*+ -]{0,40}(?:[\w@./+-]{1,80} ?(?:\(|v|[=><~!]=\s?|@)\s?\d+(?:\.\d+)+\S*|[\w@./+-]{1,80}\s+v?\d+\.\d+(?:\.\w+)*\)?|["']?[\w@./-]{1,80}["']?\s*[:=]\s*["'][\^~>=<]*\s?v?\d+(?:\.\d+)*[\w.-]*["'],?|(?:gem|implementation|api|id)\b.{1,100}["'][~>=<^ ]*\d+\.\d+.{0,40}|image:\s*\S+:\S+|FROM \S+|\w+ \d+(?:\.\d+)+)$|<version>\d/,
   ),
   line("version", /^\S+(?:==|@)\d+(?:\.\d+)+\S*$/),
   line(
@@ -157,7 +157,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   ),
   line(
     "environment variable",
-    /(?:^|[\s"'`(])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}=\S|^(?:\s*\d+(?:\t|→))?\s*(?:export\s+|set\s+|-e\s+|ENV\s+)?[A-Z][A-Z0-9]{2,30}=\S/,
+    /(?:^|[\s"'`(])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}=\S|^(?:\s*\d+(?:\t|→))?\s*(?:export\s+|set\s+|-e\s+|ENV\s+)?[A-Z][A-Z0-9]{1,30}=\S/,
   ),
   line("environment variable", /(?:process\.env\.|import\.meta\.env\.|os\.environ|getenv\(|ENV\[|\$env:|(?:^|\s|")\$\{?)[A-Z("'[][A-Z0-9_"'(]{2,}/),
   line("id", /\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/),
