@@ -49,7 +49,10 @@ export const lineRules: ReadonlyArray<LineRule> = [
     "stack trace",
     /^(?:Traceback \(most recent call last\)|Caused by: |Exception in thread |stack (?:backtrace|traceback):|\s+\d+: +0x|\s+\[cause\]: |\s+\w+\.<anonymous> \()|\bthread '[^']*' (?:\(\d+\) )?panicked at |^\*\* \(\w+/,
   ),
-  line("stack trace", /\b(?:at|on) \S+ line \d+\b|\bin \S+ on line \d+\b|^\s*\[\d+\] \S.{0,200} (?:at|@) \S|^\s*@ \S+ \S+:\d+$/),
+  line(
+    "stack trace",
+    /\b(?:at|on) \S+ line \d+\b|\bin \S+ on line \d+\b|^\s*\[\d+\] \S.{0,200} (?:at|@) \S|^\s*@ \S+ \S+:\d+$/,
+  ),
   line(
     "error",
     /^\s*(?:[│!✗×>*] ?)?(?:\[?(?:error|fatal|severe|critical|panic|exception)\]:? |(?:\w+ )?(?:error|fatal|panic|abort|uncaught|exception)(?:\[\w+\])?: |(?:error|panic|fatal(?: error)?):?$|npm (?:ERR!|error) \S|E\s{2,}\S|PHP (?:Fatal|Parse|Warning)|Parse error\b|Error (?:in|at|from|response|while|loading|during|executing|occurred|running|reading|parsing|building|opening)\b|Execution halted|Unhandled exception|Uncaught |Failed asserting|Assertion (?:with|failed))/i,
@@ -62,22 +65,34 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line("error", /(?:: |- |\] |\d\s{1,4})(?:fatal )?(?:error|warning)(?:: | [A-Z]{1,4}\d+| \[|\s{2,}\S)/i),
   line("error", /^==\d+==\s?(?:ERROR|Invalid|Conditional)|^(?:WRITE|READ) of size|<== Memory access|^SUMMARY: /),
   line("warning", /^\s*(?:\[)?warning(?:\])?(?:\[\w+\])?:? ?(?:\s{2}|(?<=[:\]] ))|^WARNING:|\bWARN(?:ING)?\b:? /i),
-  line("error", /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w\/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i),
+  line(
+    "error",
+    /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w\/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i,
+  ),
   line(
     "error",
     /\b(?:ENOENT|EACCES|EPERM|ECONN[A-Z]+|EADDRINUSE|ETIMEDOUT|ENOTFOUND|EEXIST|ENOTDIR|EISDIR|EPIPE|ENOSPC|EMFILE|ERR_[A-Z_]+|SIG(?:KILL|SEGV|TERM|ABRT|INT|BUS|PIPE)|OOMKilled|CrashLoopBackOff)\b/,
   ),
-  line("error", /"(?:error|errors|error_description|detail)"\s*:\s*["{[]|[Ss]egmentation fault|core dumped/),
+  line(
+    "error",
+    /"(?:error|errors|error_description|detail|message|code|reason)"\s*:\s*["{[]|[Ss]egmentation fault|core dumped/,
+  ),
   line(
     "failure wording",
     /(?:command not found|[Nn]o such (?:file|table|host|module)|[Pp]ermission denied|[Cc]annot (?:find|read|open|access|resolve|import|use|connect|iterate|load)|[Cc]ould(?: not|n't) (?:find|read|open|resolve|connect|load|compile|apply|be)|[Cc]onnection (?:refused|reset)|undefined reference|[Uu]nresolved import|[Nn]ot a (?:git repository|directory)|is not (?:defined|set|a function|recognized|assignable|valid|allowed|possible)|is invalid|syntax error|[Uu]nexpected (?:token|end|identifier)|already in use|[Tt]imed out|does not (?:exist|match|apply)|did not match|not found\b|[Ff]ailed (?:to|for|with|because|on|at) |[Uu]ndefined (?:name|method|variable|symbol|identifier|function)|[Uu]nknown (?:option|command|column|flag|argument|host)|[Nn]o (?:matching|rule to|space left|route to|module named)|[Ii]ncompatible|[Mm]ismatch(?:ed)?\b|[Mm]issing (?:script|separator|module|required|argument)|[Vv]iolates |[Dd]enied\b|[Rr]efused\b|[Rr]ejected\b|[Aa]borted\b|[Dd]eadlock|[Kk]illed\b|[Oo]ut of memory|unbound variable|unterminated|[Aa]ccess denied|with overflow|out of (?:range|bounds|memory)|treated as errors)/,
   ),
-  line("failure wording", /\[FAIL(?:ED)?\]|\bFAILED\b|^\S[\w./-]*: (?:failed|invalid|missing|unknown|no |can't|unable|bad )/i),
+  line(
+    "failure wording",
+    /\[FAIL(?:ED)?\]|\bFAILED\b|^\S[\w./-]*: (?:failed|invalid|missing|unknown|no |can't|unable|bad )/i,
+  ),
   line(
     "exit code",
     /\bexit(?:ed|s)?(?: with)?(?: (?:non-zero|an?|code|status))*:? -?[1-9]\d{0,2}\b|\b(?:exit|return)[ _-]?(?:code|status|value)\b["']?[:= ]{1,3}(?:was |is |of )?-?[1-9]\d{0,2}\b|returned (?:a )?(?:non-zero|[1-9]\d{0,2} exit)|\bError \d+$|\bterminated by signal|\bkilled by signal/i,
   ),
-  line("conflict", /^(?:CONFLICT\b|[-+ ]{0,2}(?:<{7}|>{7}) |[-+ ]{0,2}={7}$|Automatic merge failed|You have unmerged|(?:U[UAD]?|AA|DD|AU|DU)\s\S|\s*(?:both (?:modified|added|deleted)|(?:added|deleted) by (?:us|them)): )/),
+  line(
+    "conflict",
+    /^(?:CONFLICT\b|[-+ ]{0,2}(?:<{7}|>{7}) |[-+ ]{0,2}={7}$|Automatic merge failed|You have unmerged|(?:U[UAD]?|AA|DD|AU|DU)\s\S|\s*(?:both (?:modified|added|deleted)|(?:added|deleted) by (?:us|them)): )/,
+  ),
   // What tests and compilers say.
   line(
     "test output",
@@ -92,13 +107,22 @@ export const lineRules: ReadonlyArray<LineRule> = [
     /^\s*[-+>|]?\s*(?:expected|received|actual|left|right|got|want|wanted)\b(?: \S{1,20})?\s*[:=]|^\s*[-+] (?:expected|actual|received)|^\s*(?:Expected|Received|Actual|Failure\/Error)\b|\bgot:? .{1,200}\bwant(?:ed)?\b/i,
   ),
   line("test output", /^\s{2,8}\w+(?:::\w+)+(?:$| )|^\s*rspec \.|^> {2,}\S/),
-  line("compiler output", /^\s*(?:-->|,-\[|╭─\[|[A-Z]{1,6}\d{3,5}:? (?:\[\*\] )?\S|\^-+ |=\s(?:note|help):|\d+:\d+\s+(?:error|warning)\s)/),
-  line("difference", /^(?:diff --|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$|[<>] \S|@@|index [0-9a-f]+\.\.|--- \S|\+\+\+ \S|[-+]{1,2}(?![-+=]{3})(?! ?\[| *$)\S| [-+]\S|[-+] {1,12}["'\w[{(]|\s{2,12}[-+] ["'[{\d])/),
+  line(
+    "compiler output",
+    /^\s*(?:-->|={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|-{4} \S.{0,120} -{4}$|,-\[|╭─\[|[A-Z]{1,6}\d{3,5}:? (?:\[\*\] )?\S|\^-+ |=\s(?:note|help):|\d+:\d+\s+(?:error|warning)\s)/,
+  ),
+  line(
+    "difference",
+    /^(?:diff --|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$|[<>] \S|@@|index [0-9a-f]+\.\.|--- \S|\+\+\+ \S|[-+]{1,2}(?![-+=]{3})(?! ?\[| *$)\S| [-+]\S|[-+] {1,12}["'\w[{(]|\s{2,12}[-+] ["'[{\d])/,
+  ),
   line(
     "place",
     /(?:^|[\s("'`[>])(?:[A-Za-z]:\\|file:\/\/|[~.]{0,2}\/)?[\w@.-]+(?:[/\\][\w@.+-]+)*\.[A-Za-z]\w{0,7}(?::\d+(?::\d+)?\b|:\[\d+,\d+\]|\(\d+, ?\d+\)|::\w)/,
   ),
-  line("place", /(?:^|\s)[\w./-]+\.[A-Za-z]\w{0,7}:\(\.text|^(?:\/|[A-Z]:\\)[\w@./\\-]{1,300}\.\w{1,8}:?$|\bIn \S+ line \d+:|^\s*>\s*\d+ \||\b(?:line|Zeile|ligne|línea|linha) \d+ (?:of|in|von|de|di|em) [\w./\\-]+\.\w+/),
+  line(
+    "place",
+    /(?:^|\s)[\w./-]+\.[A-Za-z]\w{0,7}:\(\.text|^(?:\/|[A-Z]:\\)[\w@./\\-]{1,300}\.\w{1,8}:?$|\bIn \S+ line \d+:|^\s*>\s*\d+ \||\b(?:line|Zeile|ligne|línea|linha) \d+ (?:of|in|von|de|di|em) [\w./\\-]+\.\w+/,
+  ),
   line(
     "detail",
     /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|symbol|cause|reason|message|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
@@ -128,7 +152,10 @@ export const lineRules: ReadonlyArray<LineRule> = [
       `${inFile}(?!(?:return|else|throw|new|await|delete)\\b)(?:[A-Za-z_][\\w<>:]*[*&]*\\s+){1,4}[*&]*[\\w$]+\\([^()]{0,300}\\);$`,
     ),
   ),
-  line("declaration", /^(?:\s*\d+(?:\t|→))?\s*(?:CREATE|ALTER)\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|VIEW|TYPE|FUNCTION|TRIGGER)\b/i),
+  line(
+    "declaration",
+    /^(?:\s*\d+(?:\t|→))?\s*(?:CREATE|ALTER)\s+(?:UNIQUE\s+)?(?:TABLE|INDEX|VIEW|TYPE|FUNCTION|TRIGGER)\b/i,
+  ),
   line(
     "member",
     new RegExp(
@@ -159,12 +186,27 @@ export const lineRules: ReadonlyArray<LineRule> = [
     "environment variable",
     /(?:^|[\s"'`(])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}=\S|^(?:\s*\d+(?:\t|→))?\s*(?:export\s+|set\s+|-e\s+|ENV\s+)?[A-Z][A-Z0-9]{1,30}=\S/,
   ),
-  line("environment variable", /(?:process\.env\.|import\.meta\.env\.|os\.environ|getenv\(|ENV\[|\$env:|(?:^|\s|")\$\{?)[A-Z("'[][A-Z0-9_"'(]{2,}/),
-  line("id", /\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/),
-  line("id", /\b[a-z]{2,10}_(?=[A-Za-z]{0,40}\d)(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{5,60}\b|\b[a-z]{2,10}_(?=[a-z]{0,40}\d)[a-z0-9]{14,60}\b|\barn:aws:\S/),
-  line("address", /\b(?:https?|wss?|ssh|git|postgres(?:ql)?|mysql|redis|mongodb(?:\+srv)?|amqps?|s3|ftp|jdbc:\w+):\/\/[^\s)>\]"']+|\bgit@[\w.-]+:\S/),
+  line(
+    "environment variable",
+    /(?:process\.env\.|import\.meta\.env\.|os\.environ|getenv\(|ENV\[|\$env:|(?:^|\s|")\$\{?)[A-Z("'[][A-Z0-9_"'(]{2,}/,
+  ),
+  line(
+    "id",
+    /\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/,
+  ),
+  line(
+    "id",
+    /\b[a-z]{2,10}_(?=[A-Za-z]{0,40}\d)(?=[a-z0-9]{0,40}[A-Z])[A-Za-z0-9]{5,60}\b|\b[a-z]{2,10}_(?=[a-z]{0,40}\d)[a-z0-9]{14,60}\b|\barn:aws:\S/,
+  ),
+  line(
+    "address",
+    /\b(?:https?|wss?|ssh|git|postgres(?:ql)?|mysql|redis|mongodb(?:\+srv)?|amqps?|s3|ftp|jdbc:\w+):\/\/[^\s)>\]"']+|\bgit@[\w.-]+:\S/,
+  ),
   line("address", /\b(?:localhost|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}):\d{2,5}\b/),
-  line("status", /^< ?HTTP\/[\d.]+ \d{3}|^HTTP\/[\d.]+ \d{3}|\bHTTP(?:\/[\d.]+)? (?:status )?[45]\d\d\b|\bstatus(?: ?[Cc]ode)?["']?[:= ]{1,3}[45]\d\d\b|\berror: [45]\d\d\b/),
+  line(
+    "status",
+    /^< ?HTTP\/[\d.]+ \d{3}|^HTTP\/[\d.]+ \d{3}|\bHTTP(?:\/[\d.]+)? (?:status )?[45]\d\d\b|\bstatus(?: ?[Cc]ode)?["']?[:= ]{1,3}[45]\d\d\b|\berror: [45]\d\d\b/,
+  ),
   line("statement", /^(?:- )?[A-Z][\w' -]{1,30}: (?:\/|~\/|[A-Z]:\\|v?\d|true$|false$|yes$|no$)\S*/i),
   line("edit", /^(?:\w+ )?\{.*"(?:old_string|new_string|new_source|edits|patch|content)":/),
 ]

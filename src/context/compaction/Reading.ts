@@ -14,7 +14,8 @@ const shapes = {
   /** A path or a name, perhaps with its size, its kind or how it stands with git. */
   entry:
     /^(?:\s*[-*•] |[│├└─| `+-]+ ?|\s*\d+(?:\.\d+)?[KMGT]?i?B?\s+|[-dlcbps][rwxsStT-]{9}[@+.]?\s.{10,80}\s|\s*(?:[MADRCTU?!]{1,2}|inflating:|extracting:|creating:|adding:|a|x|skipping:)\s+|\s+)?(?:"[^"]+"|'[^']+'|[^\s:;,(){}=<>"']+)(?: -> \S+| => \S+|:\d+|:|\/)?(?: \[\w+\]| \(\w+ \d+%\))?\s*$/,
-  total: /^(?:total \d+|\s*\d+ total|\d+ (?:files?|directories|dirs?|matches|results|entries)\b.*|Archive: .*|[.*]{1,2}|## \S+.*)$/,
+  total:
+    /^(?:total \d+|\s*\d+ total|\d+ (?:files?|directories|dirs?|matches|results|entries)\b.*|Archive: .*|[.*]{1,2}|## \S+.*)$/,
   search: /^(?:[A-Za-z]:\\)?[^\s:]+[:-]\d+[:-]|^\d+[:-]/,
   progress:
     /(?:\b\d{1,3}(?:\.\d+)?\s?%|\bdone\.?$|\.{3}$|…|[=#>█░▓-]{5,}|\b(?:Downloading|Pulling|Waiting|Extracting|Unpacking|Verifying|Resolving|Fetching|Receiving|Compiling|Installing|Preparing|Building|Enumerating|Counting|Reading|Selecting|Setting up|Get:\d+|Hit:\d+)\b|\b\d+(?:\.\d+)?\s?(?:[kMG]i?B|bytes)(?:\/s)?\b)/i,
@@ -30,7 +31,11 @@ export type Shape = keyof typeof shapes | "prose"
 /** Several words that are written as people write. */
 const isProse = (line: string): boolean => {
   const words = line.trim().split(/\s+/, 40)
-  return words.length >= 5 && words.filter((word) => isWord.test(word)).length >= 0.75 * words.length
+  return (
+    words.length >= 5 &&
+    /\p{L}/u.test(words[0] ?? "") &&
+    words.filter((word) => isWord.test(word)).length >= 0.75 * words.length
+  )
 }
 const isWord = /^["'“„(*_`]*\p{L}[\p{L}\p{M}'’-]*[\p{P}*_`]*$/u
 /** Where nothing stands between words. */

@@ -4,10 +4,14 @@
 export type Kind = "looking" | "showing" | "preparing" | "building" | "manual" | "working"
 
 /** What only prepares the ground for what a line is about. */
-const silent = /^(?:cd|export|set|source|\.|mkdir|rm|rmdir|touch|echo|printf|true|sleep|chmod|chown|ln|pushd|popd|unset|clear|wait|kill|test|\[)$/
+const silent =
+  /^(?:cd|export|set|source|\.|mkdir|rm|rmdir|touch|echo|printf|true|sleep|chmod|chown|ln|pushd|popd|unset|clear|wait|kill|test|\[)$/
 
 const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
-  ["manual", /^(?:man|tldr|info|help)\b|\s(?:--help|--explain)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/],
+  [
+    "manual",
+    /^(?:man|tldr|info|help)\b|\s(?:--help|--explain)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/,
+  ],
   ["showing", /^(?:cat|bat|head|tail|less|more|nl|sed -n|awk 'NR|Get-Content|git show \S+:\S|jq (?:-\w+ )?'?\.'? \S)/],
   [
     "looking",
@@ -23,7 +27,8 @@ const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
   ],
 ]
 
-const startersOf = /^(?:(?:sudo|time|nice|nohup|env(?: -i)?|command|npx|bunx|pnpx|pnpm exec|yarn dlx|bundle exec|poetry run|uv run|timeout \S+|xvfb-run)\s+(?:--?\w\S*\s+)*|[A-Za-z_]\w{0,60}=\S*\s+)+/
+const startersOf =
+  /^(?:(?:sudo|time|nice|nohup|env(?: -i)?|command|npx|bunx|pnpx|pnpm exec|yarn dlx|bundle exec|poetry run|uv run|timeout \S+|xvfb-run)\s+(?:--?\w\S*\s+)*|[A-Za-z_]\w{0,60}=\S*\s+)+/
 
 const longestCommand = 2_000
 
@@ -31,12 +36,22 @@ export const kindOf = (command: string): Kind => {
   const told = command
     .slice(0, longestCommand)
     .split(/&&|\|\||;|\n/)
-    .map((part) => part.trim().replace(startersOf, "").replace(/^git (?:-[cC] \S+ |--no-pager )+/, "git ").replace(/^(?:\/\S*\/|\.\/node_modules\/\.bin\/)(?=\w)/, ""))
+    .map((part) =>
+      part
+        .trim()
+        .replace(startersOf, "")
+        .replace(/^git (?:-[cC] \S+ |--no-pager )+/, "git ")
+        .replace(/^(?:\/\S*\/|\.\/node_modules\/\.bin\/)(?=\w)/, ""),
+    )
     .filter((part) => part !== "" && !silent.test(part.split(/\s/, 1)[0] ?? ""))
     .map((part) => kinds.find(([, pattern]) => pattern.test(part))?.[0] ?? "working")
   const first = told[0]
   if (first === undefined) return "working"
   if (told.every((kind) => kind === first)) return first
   // Looking after something was done shows how it went.
-  return told.includes("working") || told.includes("manual") || told.includes("showing") ? "working" : told.includes("building") ? "building" : "preparing"
+  return told.includes("working") || told.includes("manual") || told.includes("showing")
+    ? "working"
+    : told.includes("building")
+      ? "building"
+      : "preparing"
 }

@@ -48,7 +48,9 @@ export const shortFailure = 15
 /** The lines of a piece that must survive byte for byte, neighbours together; none for what may be reworded. */
 export const units = (said: Said): ReadonlyArray<Unit> => {
   if (classify(said).category !== "PRESERVE_VERBATIM") return []
-  return isShortFailure(said) ? unitsOf(said.content, (line) => reasonOf(line) ?? "a short failure") : unitsOf(said.content)
+  return isShortFailure(said)
+    ? unitsOf(said.content, (line) => reasonOf(line) ?? "a short failure")
+    : unitsOf(said.content)
 }
 
 const isShortFailure = ({ content, isError, source }: Said): boolean => {

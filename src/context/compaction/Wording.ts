@@ -4,7 +4,8 @@
  */
 
 /** Words between borders that also hold for letters beyond ASCII. */
-const words = (...all: ReadonlyArray<string>) => new RegExp(`(?<![\\p{L}\\p{N}])(?:${all.join("|")})(?![\\p{L}\\p{N}])`, "iu")
+const words = (...all: ReadonlyArray<string>) =>
+  new RegExp(`(?<![\\p{L}\\p{N}])(?:${all.join("|")})(?![\\p{L}\\p{N}])`, "iu")
 /** Where nothing stands between words. */
 const signs = (...all: ReadonlyArray<string>) => new RegExp(all.join("|"), "u")
 const opening = String.raw`(?:^|[,:;–—(]\s*|\b(?:and|then|but|also|please|just|first|now|so|und|et|y|e|en)\s+)`
@@ -176,7 +177,7 @@ const wishes: ReadonlyArray<RegExp> = [
 /** What was settled. */
 const settlements: ReadonlyArray<RegExp> = [
   words(
-    "(?:I|we) went (?:with|for)|(?:is|are) off the table|option \\p{L} it is|(?:is|are|was|were|been) (?:accepted|rejected|approved|postponed|dropped|ruled out)|status: accepted|blocked by|(?:open|one) question for you|we(?:'ll| will)? do (?:it|this|that) (?:with|by|in|via)",
+    "(?:I|we) went (?:with|for)|(?:is|are) off the table|option \\p{L} it is|(?:is|are|was|were|been) (?:accepted|rejected|approved|postponed|dropped|ruled out)|status: accepted|blocked by|open question for you|trade-?off|we(?:'ll| will)? do (?:it|this|that) (?:with|by|in|via)",
     "(?:I|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|opted|picked|dropped|rejected|ruled out)(?: (?:to|on|for|that|against|the|not|a))?",
     "(?:it (?:was|is)|that(?:'s| is)|was|is|already) (?:decided|agreed|settled|rejected)",
     "(?:I|we)(?:'ll| will|'re going to| are going to|'m going to| am going to)? (?:go(?:ing)? with|stick(?:ing)? (?:with|to)|keep|use|store|leave|release|ship|drop|replace|switch to|avoid|hold to)(?! (?:in mind|an eye|the search|it in))",
@@ -214,16 +215,20 @@ const failures: ReadonlyArray<RegExp> = [
     "n['’]a pas (?:marché|fonctionné|aidé)|ne (?:marche|fonctionne) pas|(?:j'ai|on a|nous avons)(?: déjà)? (?:essayé|tenté)|en vain",
     "no (?:funcionó|funciona|sirvió|ayudó)|ya (?:probé|probamos|intent\\p{L}+)|não (?:funcionou|funciona|ajudou|resolveu)|já (?:tentei|tentamos)|non (?:ha funzionato|funziona)|(?:ho|abbiamo)(?: già)? provato|werkt(?:e)? niet|al geprobeerd|fungera\\p{L}* (?:inte|ikke)|nie (?:działa|zadziałało|pomogło)|не (?:помогло|работает|сработало)|пробовал[иа]?|ise yaramadı|işe yaramadı|çalışmadı",
   ),
-  signs("うまくいか|効果がありません|動きませんでした|試しましたが|没有用|不起作用|试过|行不通|안 됐|작동하지 않|소용없"),
+  signs(
+    "うまくいか|効果がありません|動きませんでした|試しましたが|没有用|不起作用|试过|行不通|안 됐|작동하지 않|소용없",
+  ),
 ]
 
 /** An order of steps, told in one sentence. */
 const sequence =
   /^(?:\P{L}*|.{0,80}[\s:])(?:first|zuerst|als erstes|d'abord|primero|primeiro|prima|innanzitutto|eerst|först|først|najpierw|nejdřív|önce|сначала|спершу)(?!\p{L}|-).{3,200}(?<!\p{L})(?:then|finally|after that|dann|danach|zum schluss|anschließend|ensuite|puis|enfin|luego|después|depois|poi|infine|dan|daarna|sedan|sen|deretter|så|potem|następnie|pak|sonra|затем|потом|потім)(?!\p{L})|まず.{2,200}(?:次に|その後|最後に)|先.{2,100}(?:再|然后|最后)|먼저.{2,100}(?:다음|그리고|마지막)/iu
 /** What is enumerated after a colon. */
-const enumeration = /^[^:.!?,\n]{2,40}\s?: (?:[^,;.!?\n]{1,120}[,;] ){2,}|^[^:.!?\n]{2,60}\s?[:：](?:[^、，,\n]{1,60}[、，,]){2,}/u
+const enumeration =
+  /^[^:.!?,\n]{2,40}\s?: (?:[^,;.!?\n]{1,60}[,;] ){2,}|^[^:.!?\n]{2,60}\s?[:：](?:[^、，,\n]{1,60}[、，,]){2,}/u
 
-const some = (patterns: ReadonlyArray<RegExp>) => (sentence: string) => patterns.some((pattern) => pattern.test(sentence))
+const some = (patterns: ReadonlyArray<RegExp>) => (sentence: string) =>
+  patterns.some((pattern) => pattern.test(sentence))
 
 export const obliges = some(obligations)
 export const enumerates = (sentence: string): boolean => sequence.test(sentence) || enumeration.test(sentence)
@@ -232,7 +237,8 @@ export const settles = some(settlements)
 export const failed = some(failures)
 
 const question = /[?？؟]["”»)]*$/
-const polite = /^\W*(?:please|(?:can|could|would|will) you (?:please )?(?:add|remove|delete|fix|make|build|create|implement|write|rename|move|change|update|replace|convert|refactor|split|use|put|set|keep))\b/i
+const polite =
+  /^\W*(?:please|(?:can|could|would|will) you (?:please )?(?:add|remove|delete|fix|make|build|create|implement|write|rename|move|change|update|replace|convert|refactor|split|use|put|set|keep))\b/i
 
 /** It asks for an answer, not for something to be done. */
 export const isQuestion = (sentence: string): boolean => question.test(sentence) && !polite.test(sentence)

@@ -66,8 +66,7 @@ describe.each(["tuning", "heldout"] as const)("triage of the %s part", (name) =>
     const lost = lines.filter(
       ({ item, line }) => !Triage.units(item).some(({ text }) => text.split("\n").includes(line)),
     )
-    if (tells)
-      for (const { item, line } of lost) console.log(`${item.id}: ${line}`)
+    if (tells) for (const { item, line } of lost) console.log(`${item.id}: ${line}`)
     console.log(`${name}: ${lines.length - lost.length} of ${lines.length} lines`)
     assert.isAtLeast(1 - lost.length / lines.length, 0.95)
   })
