@@ -125,7 +125,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   ),
   line(
     "detail",
-    /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|symbol|cause|reason|message|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
+    /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|required|found|note|symbol|cause|reason|message|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
   ),
   // What a program declares.
   line(

@@ -30,6 +30,10 @@ const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
 const startersOf =
   /^(?:(?:sudo|time|nice|nohup|env(?: -i)?|command|npx|bunx|pnpx|pnpm exec|yarn dlx|bundle exec|poetry run|uv run|timeout \S+|xvfb-run)\s+(?:--?\w\S*\s+)*|[A-Za-z_]\w{0,60}=\S*\s+)+/
 
+/** Which versions there are is what the command is for. */
+const asksVersions =
+  /^(?!git |kubectl |docker |ls |find |du |grep |rg )\S+(?: \S+)? (?:--?version|-[vV]+|version|list|show|outdated|freeze|tree|--list)(?:\s|$)/
+
 const longestCommand = 2_000
 
 export const kindOf = (command: string): Kind => {
@@ -44,7 +48,9 @@ export const kindOf = (command: string): Kind => {
         .replace(/^(?:\/\S*\/|\.\/node_modules\/\.bin\/)(?=\w)/, ""),
     )
     .filter((part) => part !== "" && !silent.test(part.split(/\s/, 1)[0] ?? ""))
-    .map((part) => kinds.find(([, pattern]) => pattern.test(part))?.[0] ?? "working")
+    .map((part) =>
+      asksVersions.test(part) ? "working" : (kinds.find(([, pattern]) => pattern.test(part))?.[0] ?? "working"),
+    )
   const first = told[0]
   if (first === undefined) return "working"
   if (told.every((kind) => kind === first)) return first

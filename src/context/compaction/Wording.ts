@@ -225,7 +225,7 @@ const sequence =
   /^(?:\P{L}*|.{0,80}[\s:])(?:first|zuerst|als erstes|d'abord|primero|primeiro|prima|innanzitutto|eerst|först|først|najpierw|nejdřív|önce|сначала|спершу)(?!\p{L}|-).{3,200}(?<!\p{L})(?:then|finally|after that|dann|danach|zum schluss|anschließend|ensuite|puis|enfin|luego|después|depois|poi|infine|dan|daarna|sedan|sen|deretter|så|potem|następnie|pak|sonra|затем|потом|потім)(?!\p{L})|まず.{2,200}(?:次に|その後|最後に)|先.{2,100}(?:再|然后|最后)|먼저.{2,100}(?:다음|그리고|마지막)/iu
 /** What is enumerated after a colon. */
 const enumeration =
-  /^[^:.!?,\n]{2,40}\s?: (?:[^,;.!?\n]{1,60}[,;] ){2,}|^[^:.!?\n]{2,60}\s?[:：](?:[^、，,\n]{1,60}[、，,]){2,}/u
+  /^[^:.!?,\n]{2,40}\s?: (?:[^,;.!?\n]{1,60}[,;] ){2,}|^[^:.!?\n]{2,60}\s?[:：](?:[^、，\n]{1,60}[、，]){2,}/u
 
 const some = (patterns: ReadonlyArray<RegExp>) => (sentence: string) =>
   patterns.some((pattern) => pattern.test(sentence))
