@@ -43,6 +43,10 @@ export const lineRules: ReadonlyArray<LineRule> = [
   // Where something went wrong.
   line(
     "stack trace",
+    /^[\w./]{1,200}\.(?:\(\*?\w+\)\.)?\w{1,80}\([^()]{0,200}\)$|^created by \S|^(?:PHP )?Stack trace:|^PHP +\d+\. /,
+  ),
+  line(
+    "stack trace",
     /^\s*(?:at\s+\S.{0,300}[:(]\S{0,200}\d+\)?$|at \S.{0,300} in \S+:line \d+$|at (?:async |<?[\w$.]{1,200}>?(?: \[as [\w$.]+\])? \()|File "[^"]+", line \d+|from \S+:\d+:in |\S+\.go:\d+ \+0x|goroutine \d+|\.{3} \d+ more$|#\d+\s+(?:0x[0-9a-f]+ in |\S+\(\d+\): |\{main\}|\S+ \()|(?:==\d+==\s+)?(?:at|by) 0x[0-9A-F]+: )/,
   ),
   line(
@@ -67,7 +71,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line("warning", /^\s*(?:\[)?warning(?:\])?(?:\[\w+\])?:? ?(?:\s{2}|(?<=[:\]] ))|^WARNING:|\bWARN(?:ING)?\b:? /i),
   line(
     "error",
-    /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w\/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i,
+    /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i,
   ),
   line(
     "error",
