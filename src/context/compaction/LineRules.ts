@@ -100,6 +100,10 @@ export const lineRules: ReadonlyArray<LineRule> = [
   // What tests and compilers say.
   line(
     "test output",
+    /^\s*#\s+(?:Failed test|Looks like|(?:got|expected|at)\b)|\bFailed \d+\/\d+|\bDubious, |^Test Summary|^\s+Failed tests?:|^\s*Did you mean|\bdid you mean\b|\bundefined (?:local |reference)|^\s*\d+ +\| +.{0,200}(?:<--|\^)|test returned \d/,
+  ),
+  line(
+    "test output",
     /^\s*(?:[✗✘×✖❯●○•] |(?:not )?ok\s+(?:\d+|\S+\s)|--- (?:FAIL|PASS)|=== FAIL|FAIL(?:ED|URES?)?\b|\d+\) \S|[#ℹ] (?:tests|suites|pass|fail|cancelled|skipped|todo) \d|\d+ (?:pass|fail)$|PASS$|OK$|All tests |Result: (?:PASS|FAIL)|Files=\d|\((?:fail|pass)\) )/,
   ),
   line(
