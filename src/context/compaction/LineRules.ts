@@ -100,7 +100,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   // What tests and compilers say.
   line(
     "test output",
-    /^\s*#\s+(?:Failed test|Looks like|(?:got|expected|at)\b)|\bFailed \d+\/\d+|\bDubious, |^Test Summary|^\s+Failed tests?:|^\s*Did you mean|\bdid you mean\b|\bundefined (?:local |reference)|^\s*\d+ +\| +.{0,200}(?:<--|\^)|test returned \d/,
+    /^\s*#\s+(?:Failed test|Looks like|Structures begin|\$(?:got|expected)|(?:got|expected|at)\b)|\bFailed \d+\/\d+|\bDubious, |^Test Summary|^\s+Failed tests?:|^\s*Did you mean|\bdid you mean\b|\bundefined (?:local |reference)|^\s*\d+ +\| +.{0,200}(?:<--|\^)|test returned \d|\b[Cc]an't (?:locate|open|call|use|find|exec|load|redeclare|convert)|\bfailed(?:--|[.:]?$)|Non-zero exit|Parse errors:/,
   ),
   line(
     "test output",
