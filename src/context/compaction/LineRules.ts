@@ -71,7 +71,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line("warning", /^\s*(?:\[)?warning(?:\])?(?:\[\w+\])?:? ?(?:\s{2}|(?<=[:\]] ))|^WARNING:|\bWARN(?:ING)?\b:? /i),
   line(
     "error",
-    /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i,
+    /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ ){0,4}function |^[╷│] ?Error/i,
   ),
   line(
     "error",
@@ -112,7 +112,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   ),
   line(
     "test output",
-    /^\s*[-+>|]?\s*(?:expected|received|actual|left|right|got|want|wanted)\b(?: \S{1,20})?\s*[:=]|^\s*[-+] (?:expected|actual|received)|^\s*(?:Expected|Received|Actual|Failure\/Error)\b|\bgot:? .{1,200}\bwant(?:ed)?\b/i,
+    /^\s{0,40}(?:[-+>|]\s{0,10})?(?:expected|received|actual|left|right|got|want|wanted)\b(?: \S{1,20})?\s{0,10}[:=]|^\s{0,40}[-+] (?:expected|actual|received)|^\s{0,40}(?:Expected|Received|Actual|Failure\/Error)\b|\bgot:? .{1,200}\bwant(?:ed)?\b/i,
   ),
   line("test output", /^\s{2,8}\w+(?:::\w+)+(?:$| )|^\s*rspec \.|^> {2,}\S/),
   line(
@@ -220,7 +220,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
 ]
 
 /** Longer lines are data, not statements; a rule need not read megabytes. */
-const longestLine = 4_000
+const longestLine = 2_000
 
 /** Why a line must survive as it is. */
 export const reasonOf = (text: string): LineReason | undefined =>
