@@ -18,12 +18,15 @@ import * as Usage from "../protocol/Usage.ts"
 import type { Controls, ControlsState } from "../session/Controls.ts"
 import { JournalError } from "../session/JournalError.ts"
 import { Recorder, type RecorderShape } from "../session/Recorder.ts"
+import { RewindRefused, RewindReport, type What } from "../session/Rewind.ts"
+import type { Point } from "../session/RewindPlan.ts"
 import type { HelpEntry } from "../skills/Skills.ts"
 import type { ToolCatalog } from "../tools/ToolCatalog.ts"
 import type { ToolRunner } from "../tools/ToolRunner.ts"
 import type { AgentDefinition } from "./Definition.ts"
 import type { Front } from "./Front.ts"
 import * as Interrupts from "./Interrupts.ts"
+import { RewindRequest, type Rewinding } from "./Rewinding.ts"
 import * as Turn from "./Turn.ts"
 
 /** The agent cannot take a message any more: it is gone, or its journal cannot be written. */
@@ -52,6 +55,12 @@ export const AgentProtocol = Protocol.make({
     success: Schema.Boolean,
     control: true,
   },
+  /** Goes back, if no turn runs. */
+  Rewind: {
+    payload: RewindRequest,
+    success: RewindReport,
+    error: Schema.Union([JournalError, RewindRefused]),
+  },
   Status: { success: Schema.Struct({ busy: Schema.Boolean, queued: Schema.Int }), control: true },
 })
 
@@ -76,7 +85,7 @@ export type TurnSettings = Omit<Turn.TurnOptions, "promptId" | "interrupts">
 export type Needs = Model | Recorder | Controls | ToolCatalog | ToolRunner
 
 /** The actor. */
-export const behavior = (settings: TurnSettings) => {
+export const behavior = (settings: TurnSettings, { rewind }: Pick<Rewinding, "rewind">) => {
   /** Outlives a life, as the letters in the mailbox do: whoever sent one still waits for it. */
   const queue: Array<Waiting> = []
 
@@ -141,6 +150,14 @@ export const behavior = (settings: TurnSettings) => {
         const at = queue.findIndex(({ letter }) => letter.promptId === promptId)
         if (at !== -1) queue.splice(at, 1)
         return [state, at !== -1] as const
+      }),
+      Rewind: Effect.fnUntraced(function* (state: State, request) {
+        // What runs would go on changing files, and its end would belong to nothing.
+        if (state.turn !== undefined && !request.dryRun) {
+          const why = "A turn is running. Interrupt it, or wait for its end."
+          return yield* new RewindRefused({ why, conflicts: [] })
+        }
+        return [state, yield* rewind(request)] as const
       }),
       Status: (state: State) =>
         Effect.succeed([state, { busy: state.turn !== undefined, queued: queue.length }] as const),
@@ -215,6 +232,17 @@ export interface Agent extends Front {
   readonly hooks: () => ReadonlyArray<Explained>
   /** Why the session is about to end, for the hooks that hear of it. */
   readonly leaving: (reason: EndReason) => void
+  /** What can be gone back to, in its order: the prompts, and earlier goings back. */
+  readonly checkpoints: Effect.Effect<ReadonlyArray<Point>, JournalError>
+  /**
+   * Goes back to before a prompt (its id, its message's id, or its number in `checkpoints`, from 1): files, conversation or both.
+   * Git is left alone. It can itself be taken back. Refused while a turn runs, and where others have changed the same files,
+   * unless `force` says otherwise.
+   */
+  readonly rewind: (
+    to: string,
+    options?: { readonly what?: What; readonly dryRun?: boolean; readonly force?: boolean },
+  ) => Effect.Effect<RewindReport, RewindRefused | AgentError>
   readonly status: Effect.Effect<{ readonly busy: boolean; readonly queued: number }, Actor.ActorDown>
   /** Everything that happens from now on, whoever caused it. */
   readonly watch: RecorderShape["watch"]
@@ -235,6 +263,7 @@ export const make = (
     readonly commands: Agent["commands"]
     readonly hooks: Agent["hooks"]
     readonly front: Front
+    readonly checkpoints: Agent["checkpoints"]
   },
 ): Agent => {
   const { recorder, controls, catalog } = session
@@ -286,6 +315,8 @@ export const make = (
     interrupt: (kind) => interrupt(kind),
     setModel: (model, by = "embedder") => Effect.asVoid(controls.change(by, { model })),
     setPermissionMode: (permissionMode, by = "embedder") => Effect.asVoid(controls.change(by, { permissionMode })),
+    checkpoints: session.checkpoints,
+    rewind: (to, { dryRun = false, force = false, what = "both" } = {}) => ref.ask.Rewind({ to, what, dryRun, force }),
     status: ref.ask.Status(),
     watch: recorder.watch,
   }

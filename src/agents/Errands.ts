@@ -155,7 +155,7 @@ const send = Effect.fnUntraced(function* <R>(sender: Sender<R>, errand: Errand) 
       tasks: Context.get(session, Tasks).list,
       mostHolds: sender.mostHolds,
       expand: () => Effect.undefined,
-      newPrompt: Effect.void,
+      newPrompt: () => Effect.void,
       ended: loans.end,
       agent: { agentId, agentType, transcriptPath },
     })

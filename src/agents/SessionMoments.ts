@@ -40,7 +40,7 @@ export interface Circumstances {
   /** `undefined` for text that is no command. Only of the main agent: nobody types to another. */
   readonly expand: (typed: string) => Effect.Effect<Expansion | undefined>
   /** A person says something new. */
-  readonly newPrompt: Effect.Effect<void>
+  readonly newPrompt: (promptId: string) => Effect.Effect<void>
   /** A turn has ended as it should. */
   readonly ended: Effect.Effect<void>
   /** The agent that was sent out, if it is one. */
@@ -64,7 +64,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
   /** Answers why the prompt is not put to the model, if it is not. */
   const look = Effect.fnUntraced(function* (promptId: string, content: ReadonlyArray<ContentBlock>) {
     const prompt = plainText(content)
-    yield* newPrompt
+    yield* newPrompt(promptId)
     const submitted = yield* engine.fire("UserPromptSubmit", { prompt })
     const objection = submitted.block ?? submitted.stop
     if (objection !== undefined) return yield* refuse(promptId, objection.reason)

@@ -216,6 +216,8 @@ export const make = (look: Look): Screen => {
         if (event.layer === "summary") return notice("quiet", `✂ The conversation was summed up: ${tokens}`)
         return look.verbose ? notice("quiet", `✂ ${event.layer}: ${tokens}`) : ""
       }
+      case "Checkpointed":
+        return ""
       case "Rewound":
         return notice("quiet", "↶ The conversation goes on from an earlier point")
       case "SubagentShown": {

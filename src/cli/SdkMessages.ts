@@ -300,6 +300,7 @@ export const make = (setup: Setup): SdkMessages => {
       case "ConfigChanged":
       case "Diagnosed":
       case "MessageImported":
+      case "Checkpointed":
       case "Rewound":
         return []
     }

@@ -1,0 +1,150 @@
+/**
+ * Owns the look at the workspace: which files lie in it, and which of them have changed since the last look.
+ *
+ * A look costs one `lstat` for each file and directory, and starts no program while no directory has changed: only then ripgrep says
+ * which files there are, beside the looking. What ignore files hide and what lies in `.git` is not looked at. A file that was changed
+ * within the grain of the clock looks the same afterwards, so those that were just written are told of once more.
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import { Files, type Look } from "../platform/Files.ts"
+import { Ripgrep } from "../platform/Ripgrep.ts"
+import { under } from "../security/Sensitive.ts"
+
+/** More files than this are not looked at. */
+export const MostFiles = Context.Reference<number>("troupe/session/WorkTree/MostFiles", { defaultValue: () => 50_000 })
+
+/** A file that may have changed: `before` and `after` are the same where only its content can tell. */
+export interface Seen {
+  readonly path: string
+  readonly before: Look | undefined
+  readonly after: Look | undefined
+}
+
+export interface WorkTree {
+  /** What may have changed since the last look; the first one finds everything. Fails with why nothing can be looked at. */
+  readonly look: Effect.Effect<ReadonlyArray<Seen>, string>
+}
+
+export interface WorkTreeOptions {
+  readonly roots: () => ReadonlyArray<string>
+  /** Our own files are nobody's work. */
+  readonly without: string
+}
+
+/** Two changes within this time may leave the same stamp. */
+const grain = 50
+
+export const make = Effect.fnUntraced(function* ({ roots, without }: WorkTreeOptions) {
+  const disk = yield* Files
+  const ripgrep = yield* Ripgrep
+  const most = yield* MostFiles
+  const files = new Map<string, Look>()
+  /** Those that files lie in, and those beside them in which there are none to look at. */
+  const directories = new Map<string, Look | undefined>()
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  const isSure = (look: Look | undefined) => look === undefined || look.ctime < lookedAt - grain
+
+  /** Whether names may have come or gone. */
+  const moved = Effect.gen(function* () {
+    const known = [...directories.keys()]
+    if (roots().some((root) => !directories.has(root))) return true
+    const now = yield* disk.looks(known)
+    return known.some((at, index) => !isSame(directories.get(at), now[index]) || !isSure(now[index]))
+  })
+
+  const listOne = Effect.fnUntraced(function* (root: string) {
+    let count = 0
+    const tooMany = yield* Deferred.make<never, string>()
+    const counted = (lines: ReadonlyArray<string>) => {
+      count += lines.length
+      if (count > most) Deferred.doneUnsafe(tooMany, Effect.fail(`there are more than ${most} files in ${root}`))
+    }
+    const args = ["--files", "--hidden", "--no-ignore-dot", "--no-messages", "--glob", "!.git", "--", root]
+    const listed = ripgrep.run(args, root, { onLines: counted }).pipe(
+      Effect.mapError(({ message }) => `the files of ${root} cannot be listed: ${message}`),
+      Effect.flatMap(({ lines, truncated }) =>
+        truncated ? Effect.fail(`the names of the files in ${root} are too long`) : Effect.succeed(lines),
+      ),
+    )
+    return yield* Effect.raceFirst(listed, Deferred.await(tooMany))
+  })
+
+  /** Each root that lies in no other one. */
+  const list = Effect.suspend(() => {
+    const own = roots().filter((one) => !roots().some((other) => other !== one && under(other, one)))
+    return Effect.map(Effect.forEach(own, listOne), (found) => {
+      const names = new Set(found.flat())
+      for (const name of names) if (under(without, name)) names.delete(name)
+      return names
+    })
+  })
+
+  /** Follows the directories that the files lie in, and the empty and the hidden ones beside them. */
+  const follow = Effect.fnUntraced(function* (names: ReadonlySet<string>) {
+    const parents = new Set<string>(roots())
+    for (const name of names) {
+      for (let at = name.slice(0, name.lastIndexOf("/")); at !== "" && !parents.has(at);) {
+        parents.add(at)
+        at = at.slice(0, at.lastIndexOf("/"))
+      }
+    }
+    const within = [...parents].filter((at) => roots().some((root) => under(root, at)))
+    const beside = (yield* disk.directories(within)).flat().filter((at) => !at.endsWith("/.git") && at !== without)
+    const all = [...new Set([...within, ...beside])]
+    const now = yield* disk.looks(all)
+    directories.clear()
+    for (const [index, at] of all.entries()) directories.set(at, now[index])
+  })
+
+  const look = Effect.gen(function* () {
+    const startedAt = yield* Clock.currentTimeMillis
+    const listing = (yield* moved) ? yield* Effect.forkChild(list, { startImmediately: true }) : undefined
+    const known = [...files.keys()]
+    const now = yield* disk.looks(known)
+    const found: Array<Seen> = []
+    for (const [index, path] of known.entries()) {
+      const before = files.get(path)
+      const after = regular(now[index])
+      if (!isSame(before, after) || !isSure(after)) found.push({ path, before, after })
+    }
+    const rules = found.some(({ path }) => path.endsWith("/.gitignore"))
+    const names = listing !== undefined ? yield* Fiber.join(listing) : rules ? yield* list : undefined
+    if (names !== undefined) {
+      const fresh = [...names].filter((name) => !files.has(name))
+      const looks = yield* disk.looks(fresh)
+      for (const [index, path] of fresh.entries()) {
+        const after = regular(looks[index])
+        if (after !== undefined) found.push({ path, before: undefined, after })
+      }
+      yield* follow(names)
+    }
+    for (const { path, after } of found) {
+      if (after === undefined) files.delete(path)
+      else files.set(path, after)
+    }
+    // Hidden by a rule since then, and still there: nobody looks at it any more.
+    if (names !== undefined) for (const path of files.keys()) if (!names.has(path)) files.delete(path)
+    lookedAt = startedAt
+    return found
+  })
+
+  return { look } satisfies WorkTree
+})
+
+const regular = (look: Look | undefined) => (look?.kind === "file" ? look : undefined)
+
+export const isSame = (a: Look | undefined, b: Look | undefined): boolean =>
+  a === b ||
+  (a !== undefined &&
+    b !== undefined &&
+    a.kind === b.kind &&
+    a.size === b.size &&
+    a.mtime === b.mtime &&
+    a.ctime === b.ctime &&
+    a.ino === b.ino &&
+    a.mode === b.mode)
