@@ -52,8 +52,9 @@ export interface CheckpointsOptions {
   readonly isBusy: () => boolean
 }
 
-/** So few are copied without asking git. */
+/** So few are copied without asking git, and of what git has at most so many. */
 const few = 16
+const many = 256
 
 export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
   const { history, isBusy, recorder, roots } = options
@@ -130,7 +131,9 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
 
   /** What git had is copied as soon as it is the only one who has it. */
   const resolved = Effect.fnUntraced(function* (states: ReadonlyArray<FileState | undefined>) {
-    if (!states.some((state) => state?.content.startsWith("git:") === true)) return states
+    const named = states.filter((state) => state?.content.startsWith("git:") === true).length
+    // A branch that was switched stays git's: it has both sides.
+    if (named === 0 || named > many) return states
     const held = yield* Effect.provideContext(history.read(states, roots()[0] ?? "/"), services)
     return yield* Effect.forEach(states, (state, index) => {
       const bytes = held[index]
