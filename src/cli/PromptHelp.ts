@@ -13,6 +13,7 @@ const keys = [
 const builtins: ReadonlyArray<readonly [name: string, does: string]> = [
   ["/model [name]", "show or change the model"],
   ["/mode [mode]", "show or change the permission mode"],
+  ["/rewind [n] [what]", "go back to before a prompt: files, conversation, both"],
   ["/add-dir <path>", "work in one more directory"],
   ["/agents", "the agents it can send out"],
   ["/skills", "the skills and commands there are, with their files"],

@@ -1,12 +1,14 @@
 /** Going back, through the door: real files, real commands, a scripted model. */
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Agent } from "../../src/agents/Agent.ts"
-import { Agents, type OpenOptions } from "../../src/agents/Agents.ts"
+import { Agents, type OpenError } from "../../src/agents/Agents.ts"
 import * as Toolset from "../../src/agents/Toolset.ts"
 import { MostFiles } from "../../src/session/WorkTree.ts"
 import { Limits } from "../../src/session/FileHistory.ts"
@@ -27,6 +29,12 @@ const book = (...prompts: ReadonlyArray<ReadonlyArray<Call>>): Playbook => ({
 })
 
 const bash = (command: string): Call => ["Bash", { command }]
+
+type Needs = Agents | ScriptedModel | Scope.Scope
+type Open = (options?: {
+  readonly checkpoints?: boolean | undefined
+  readonly resume?: string
+}) => Effect.Effect<Agent, OpenError, Agents | Scope.Scope>
 
 interface Scene {
   readonly cwd: string
@@ -64,18 +72,16 @@ const scene = (cwd: string): Scene => {
 const say = (agent: Agent, prompt: string) => Stream.runCollect(agent.prompt(prompt))
 
 /** A session in a directory of its own, with its configuration beside it. */
-const inScene = <A, E, R>(
-  playbook: Playbook,
-  act: (world: Scene, open: (options?: OpenOptions) => ReturnType<Agents["Service"]["open"]>) => Effect.Effect<A, E, R>,
-) =>
+const inScene = <A, E>(playbook: Playbook, act: (world: Scene, open: Open) => Effect.Effect<A, E, Needs>) =>
   Effect.gen(function* () {
     const base = yield* temporary("rewind")
     const cwd = path.join(base, "work")
     fs.mkdirSync(cwd)
-    const open = (options: OpenOptions = {}) =>
-      Effect.flatMap(Agents, (agents) =>
-        agents.open({ permissionMode: "bypassPermissions", tools: Toolset.all, checkpoints: true, ...options }),
-      )
+    const open: Open = ({ resume, ...options } = {}) =>
+      Effect.flatMap(Agents, (agents) => {
+        const all = { permissionMode: "bypassPermissions", tools: Toolset.all, checkpoints: true, ...options } as const
+        return resume === undefined ? agents.open(all) : agents.resume(resume, all)
+      })
     return yield* act(scene(cwd), open).pipe(
       Effect.scoped,
       Effect.provide(realWorld(playbook, cwd, path.join(base, "config"))),
@@ -100,7 +106,14 @@ describe("going back", () => {
           const agent = yield* open()
           yield* say(agent, "first")
           const between = world.all()
-          assert.deepStrictEqual(Object.keys(between), ["bytes.bin", "kept.txt", "made.txt", "new.txt", "run.sh", "same.txt"])
+          assert.deepStrictEqual(Object.keys(between), [
+            "bytes.bin",
+            "kept.txt",
+            "made.txt",
+            "new.txt",
+            "run.sh",
+            "same.txt",
+          ])
           yield* say(agent, "second")
           assert.include(Object.keys(world.all()), "deep/er/file.bin")
 
@@ -140,31 +153,33 @@ describe("going back", () => {
   )
 
   it.live("brings back what git has without having copied it, and touches nothing of git", () =>
-    inScene(book([bash("echo changed > tracked.txt; rm other.txt; git add -A 2>/dev/null; echo new > dirty.txt")]), (world, open) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 40; i++) world.write(`src/file${i}.txt`, `file ${i}\n`)
-        world.write("tracked.txt", "tracked\n")
-        world.write("other.txt", "other\n")
-        world.git("init", "-q", "-b", "main")
-        world.git("add", "-A")
-        world.git("commit", "-qm", "begin")
-        world.write("dirty.txt", "not committed\n")
-        // Git looks again, long after the files were written: their times are no longer in doubt.
-        const old = new Date(Date.now() - 60_000)
-        for (const name of Object.keys(world.all())) fs.utimesSync(path.join(world.cwd, name), old, old)
-        world.git("update-index", "--refresh")
-        const before = world.all()
-        const agent = yield* open()
-        yield* say(agent, "change it")
-        const [index, head] = [fs.readFileSync(path.join(world.cwd, ".git/index")), world.git("rev-parse", "HEAD")]
-        const copies = path.join(path.dirname(world.cwd), "config/file-history", agent.sessionId)
-        assert.isBelow(fs.readdirSync(copies).length, 12, "files that git has were copied")
-        const { files } = yield* agent.rewind("1", { what: "code" })
-        assert.lengthOf(files, 3)
-        assert.deepStrictEqual(world.all(), before)
-        assert.deepStrictEqual(fs.readFileSync(path.join(world.cwd, ".git/index")), index)
-        assert.strictEqual(world.git("rev-parse", "HEAD"), head)
-      }),
+    inScene(
+      book([bash("echo changed > tracked.txt; rm other.txt; git add -A 2>/dev/null; echo new > dirty.txt")]),
+      (world, open) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 40; i++) world.write(`src/file${i}.txt`, `file ${i}\n`)
+          world.write("tracked.txt", "tracked\n")
+          world.write("other.txt", "other\n")
+          world.git("init", "-q", "-b", "main")
+          world.git("add", "-A")
+          world.git("commit", "-qm", "begin")
+          world.write("dirty.txt", "not committed\n")
+          // Git looks again, long after the files were written: their times are no longer in doubt.
+          const old = (yield* Clock.currentTimeMillis) / 1000 - 60
+          for (const name of Object.keys(world.all())) fs.utimesSync(path.join(world.cwd, name), old, old)
+          world.git("update-index", "--refresh")
+          const before = world.all()
+          const agent = yield* open()
+          yield* say(agent, "change it")
+          const [index, head] = [fs.readFileSync(path.join(world.cwd, ".git/index")), world.git("rev-parse", "HEAD")]
+          const copies = path.join(path.dirname(world.cwd), "config/file-history", agent.sessionId)
+          assert.isBelow(fs.readdirSync(copies).length, 12, "files that git has were copied")
+          const { files } = yield* agent.rewind("1", { what: "code" })
+          assert.lengthOf(files, 3)
+          assert.deepStrictEqual(world.all(), before)
+          assert.deepStrictEqual(fs.readFileSync(path.join(world.cwd, ".git/index")), index)
+          assert.strictEqual(world.git("rev-parse", "HEAD"), head)
+        }),
     ),
   )
 
@@ -215,47 +230,49 @@ describe("going back", () => {
     ),
   )
 
-  it.live("takes the conversation back: the model is shown what was before the prompt, and is told again what it forgot", () =>
-    inScene(book([], [["Write", { file_path: "a.txt", content: "1" }]], []), (world, open) =>
-      Effect.gen(function* () {
-        const agent = yield* open()
-        yield* say(agent, "one")
-        yield* say(agent, "two")
-        const report = yield* agent.rewind("2")
-        assert.isTrue(report.conversation)
-        assert.strictEqual(report.to.text, "two")
-        assert.isUndefined(world.read("a.txt"))
-        yield* say(agent, "three")
-        const last = (yield* ScriptedModel.requests).at(-1)
-        const shown = JSON.stringify(last?.body.messages)
-        assert.include(shown, "one")
-        assert.include(shown, "three")
-        assert.notInclude(shown, "two")
-        const lines = fs
-          .readFileSync(agent.transcriptPath, "utf8")
-          .trim()
-          .split("\n")
-          .map((line) => JSON.parse(line))
-        const third = lines.find(({ message }) => message?.content === "three")
-        const parent = lines.find(({ uuid }) => uuid === third.parentUuid)
-        const second = lines.find(({ message }) => message?.content === "two")
-        assert.strictEqual(parent.uuid, second.parentUuid)
-        const points = yield* agent.checkpoints
-        assert.deepStrictEqual(
-          points.map(({ current, kind, text }) => [kind, text, current]),
-          [
-            ["prompt", "one", true],
-            ["prompt", "two", false],
-            ["rewind", "the conversation went back", true],
-            ["rewind", "files went back", true],
-            ["prompt", "three", true],
-          ],
-        )
-        // Back to before the going back: both are there again.
-        yield* agent.rewind("3")
-        assert.strictEqual(world.read("a.txt"), "1")
-      }),
-    ),
+  it.live(
+    "takes the conversation back: the model is shown what was before the prompt, and is told again what it forgot",
+    () =>
+      inScene(book([], [["Write", { file_path: "a.txt", content: "1" }]], []), (world, open) =>
+        Effect.gen(function* () {
+          const agent = yield* open()
+          yield* say(agent, "one")
+          yield* say(agent, "two")
+          const report = yield* agent.rewind("2")
+          assert.isTrue(report.conversation)
+          assert.strictEqual(report.to.text, "two")
+          assert.isUndefined(world.read("a.txt"))
+          yield* say(agent, "three")
+          const last = (yield* ScriptedModel.requests).at(-1)
+          const shown = JSON.stringify(last?.body.messages)
+          assert.include(shown, "one")
+          assert.include(shown, "three")
+          assert.notInclude(shown, "two")
+          const lines = fs
+            .readFileSync(agent.transcriptPath, "utf8")
+            .trim()
+            .split("\n")
+            .map((line) => JSON.parse(line))
+          const third = lines.find(({ message }) => message?.content === "three")
+          const parent = lines.find(({ uuid }) => uuid === third.parentUuid)
+          const second = lines.find(({ message }) => message?.content === "two")
+          assert.strictEqual(parent.uuid, second.parentUuid)
+          const points = yield* agent.checkpoints
+          assert.deepStrictEqual(
+            points.map(({ current, kind, text }) => [kind, text, current]),
+            [
+              ["prompt", "one", true],
+              ["prompt", "two", false],
+              ["rewind", "the conversation went back", true],
+              ["rewind", "files went back", true],
+              ["prompt", "three", true],
+            ],
+          )
+          // Back to before the going back: both are there again.
+          yield* agent.rewind("3")
+          assert.strictEqual(world.read("a.txt"), "1")
+        }),
+      ),
   )
 
   it.live("keeps nothing of what is too large, and says so when it goes back", () =>
@@ -279,17 +296,19 @@ describe("going back", () => {
   )
 
   it.live("looks at no workspace that is too large, says so once, and still takes back what tools changed", () =>
-    inScene(book([bash("echo b > b1.txt"), ["Write", { file_path: "w.txt", content: "w" }]], [bash("echo c > c.txt")]), (world, open) =>
-      Effect.gen(function* () {
-        for (let i = 0; i < 12; i++) world.write(`f${i}.txt`, "f")
-        const agent = yield* open()
-        const events: ReadonlyArray<Event> = [...(yield* say(agent, "go")), ...(yield* say(agent, "on"))]
-        const said = only(events, "Diagnosed").filter(({ message }) => message.startsWith("not checkpointed"))
-        assert.lengthOf(said, 1)
-        yield* agent.rewind("1", { what: "code" })
-        assert.isUndefined(world.read("w.txt"))
-        assert.strictEqual(world.read("b1.txt"), "b\n")
-      }).pipe(Effect.provideService(MostFiles, 10)),
+    inScene(
+      book([bash("echo b > b1.txt"), ["Write", { file_path: "w.txt", content: "w" }]], [bash("echo c > c.txt")]),
+      (world, open) =>
+        Effect.gen(function* () {
+          for (let i = 0; i < 12; i++) world.write(`f${i}.txt`, "f")
+          const agent = yield* open()
+          const events: ReadonlyArray<Event> = [...(yield* say(agent, "go")), ...(yield* say(agent, "on"))]
+          const said = only(events, "Diagnosed").filter(({ message }) => message.startsWith("not checkpointed"))
+          assert.lengthOf(said, 1)
+          yield* agent.rewind("1", { what: "code" })
+          assert.isUndefined(world.read("w.txt"))
+          assert.strictEqual(world.read("b1.txt"), "b\n")
+        }).pipe(Effect.provideService(MostFiles, 10)),
     ),
   )
 
