@@ -199,6 +199,13 @@ const unfinished = (promptId: string, detail: string): EventOf<"TurnEnded"> => (
 
 export type EndReason = "clear" | "resume" | "logout" | "prompt_input_exit" | "other"
 
+/** How to go back: files, conversation or both (unless told); only looking; also over what others have changed. */
+export interface RewindOptions {
+  readonly what?: What
+  readonly dryRun?: boolean
+  readonly force?: boolean
+}
+
 /** An open agent, for those who talk to it. It ends with the scope it was opened in. */
 export interface Agent extends Front {
   readonly sessionId: string
@@ -239,10 +246,7 @@ export interface Agent extends Front {
    * Git is left alone. It can itself be taken back. Refused while a turn runs, and where others have changed the same files,
    * unless `force` says otherwise.
    */
-  readonly rewind: (
-    to: string,
-    options?: { readonly what?: What; readonly dryRun?: boolean; readonly force?: boolean },
-  ) => Effect.Effect<RewindReport, RewindRefused | AgentError>
+  readonly rewind: (to: string, options?: RewindOptions) => Effect.Effect<RewindReport, RewindRefused | AgentError>
   readonly status: Effect.Effect<{ readonly busy: boolean; readonly queued: number }, Actor.ActorDown>
   /** Everything that happens from now on, whoever caused it. */
   readonly watch: RecorderShape["watch"]

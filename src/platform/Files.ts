@@ -96,6 +96,11 @@ export interface FilesShape {
   readonly walk: (directory: string, options: WalkOptions) => Effect.Effect<Walked>
   /** What stands at each path; no link is followed. In short passes: others are let in between. */
   readonly looks: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Look | undefined>>
+  /** The same where anything looks different from before, or was touched since a time (`ctime`): of many files only these. */
+  readonly differing: (
+    before: ReadonlyMap<string, Look | undefined>,
+    since: number,
+  ) => Effect.Effect<ReadonlyArray<{ readonly path: string; readonly now: Look | undefined }>>
   /** The directories in each of these. A link to one is none. */
   readonly directories: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>>>
   /**

@@ -10,7 +10,7 @@ import { walk } from "./Walk.ts"
 
 export const make = (
   disk: Disk,
-): Pick<FilesShape, "stamps" | "readTexts" | "walk" | "looks" | "directories" | "keep"> => {
+): Pick<FilesShape, "stamps" | "readTexts" | "walk" | "looks" | "differing" | "directories" | "keep"> => {
   const present = (path: string): Node | undefined => {
     try {
       return disk.lookup(path)
@@ -74,6 +74,15 @@ export const make = (
         paths.map((path) => {
           const node = itself(path)
           return node === undefined ? undefined : lookOf(node)
+        }),
+      ),
+    differing: (before, since) =>
+      Effect.sync(() =>
+        [...before].flatMap(([path, known]) => {
+          const node = itself(path)
+          const now = node === undefined ? undefined : lookOf(node)
+          const isSame = JSON.stringify(now) === JSON.stringify(known)
+          return isSame && (now === undefined || now.ctime < since) ? [] : [{ path, now }]
         }),
       ),
     directories: (paths) =>

@@ -229,6 +229,7 @@ export const layer: Layer.Layer<Files> = Layer.succeed(Files, {
   readTexts: NodeBulk.readTexts,
   walk: NodeBulk.walk,
   looks: NodeLooks.looks,
+  differing: NodeLooks.differing,
   directories: NodeLooks.directories,
   keep: NodeLooks.keep,
   writeText: (at, file) => writeAtomic(at, Text.encode(file.text, file)),

@@ -24,7 +24,7 @@ const lookOf = (found: fs.Stats): Look => ({
 
 const lookAt = (at: string): Look | undefined => {
   try {
-    const found = fs.lstatSync(at, { throwIfNoEntry: false })
+    const found = fs.lstatSync(at, quiet)
     return found === undefined ? undefined : lookOf(found)
   } catch {
     return undefined
@@ -43,6 +43,42 @@ const inPasses = <A, B>(all: ReadonlyArray<A>, many: number, one: (item: A) => B
   })
 
 export const looks: FilesShape["looks"] = (paths) => inPasses(paths, 512, lookAt)
+
+const format = 0o170000
+const formats = { file: 0o100000, directory: 0o040000, link: 0o120000, other: -1 } as const
+
+const looksSo = (found: fs.Stats, before: Look): boolean =>
+  found.mtimeMs === before.mtime &&
+  found.ctimeMs === before.ctime &&
+  found.size === before.size &&
+  found.ino === before.ino &&
+  (found.mode & 0o7777) === before.mode &&
+  (found.mode & format) === formats[before.kind]
+
+/** Nothing is made for a file that is as it was: there are many of them. */
+const differs = (at: string, before: Look | undefined, since: number): { now: Look | undefined } | undefined => {
+  try {
+    const found = fs.lstatSync(at, quiet)
+    if (found === undefined) return before === undefined ? undefined : { now: undefined }
+    if (before !== undefined && found.ctimeMs < since && looksSo(found, before)) return undefined
+    return { now: lookOf(found) }
+  } catch {
+    return before === undefined ? undefined : { now: undefined }
+  }
+}
+const quiet = { throwIfNoEntry: false } as const
+
+export const differing: FilesShape["differing"] = (known, since) =>
+  Effect.gen(function* () {
+    const found: Array<{ readonly path: string; readonly now: Look | undefined }> = []
+    let done = 0
+    for (const [path, before] of known) {
+      if (++done % 1024 === 0) yield* Effect.yieldNow
+      const one = differs(path, before, since)
+      if (one !== undefined) found.push({ path, now: one.now })
+    }
+    return found
+  })
 
 const directoriesIn = (at: string): ReadonlyArray<string> => {
   try {

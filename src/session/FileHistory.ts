@@ -77,12 +77,15 @@ export const noteOf = (path: string, known: Known | undefined): Note => {
   return { path, look: [size, mtime, ctime, ino, mode], ...(content !== undefined && { content }) }
 }
 
-export const make = Effect.fnUntraced(function* (sessionId: string) {
+/** `elders` are the sessions that this one is a copy of: what was kept before that is theirs. */
+export const make = Effect.fnUntraced(function* (sessionId: string, elders: ReadonlyArray<string> = []) {
   const files = yield* Files
   const fs = yield* FileSystem.FileSystem
   const limits = yield* Limits
   const scope = yield* Scope.Scope
-  const directory = SessionPaths.fileHistoryDirectory(yield* Host, sessionId)
+  const host = yield* Host
+  const directory = SessionPaths.fileHistoryDirectory(host, sessionId)
+  const places = [directory, ...elders.map((id) => SessionPaths.fileHistoryDirectory(host, id))]
   const path = `${directory}/notes.ndjson`
   const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
   const bytes = yield* Effect.orElseSucceed(RegularFile.readIfThere(path), () => new Uint8Array(0))
@@ -136,8 +139,11 @@ export const make = Effect.fnUntraced(function* (sessionId: string) {
 
   const own = Effect.fnUntraced(
     function* (hash: string) {
-      const found = yield* Effect.option(RegularFile.read(`${directory}/${hash}`))
-      return Option.isSome(found) && files.hash(found.value) === hash ? found.value : undefined
+      for (const place of places) {
+        const found = yield* Effect.option(RegularFile.read(`${place}/${hash}`))
+        if (Option.isSome(found) && files.hash(found.value) === hash) return found.value
+      }
+      return undefined
     },
     Effect.provideService(FileSystem.FileSystem, fs),
   )

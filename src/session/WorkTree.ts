@@ -47,15 +47,15 @@ export const make = Effect.fnUntraced(function* ({ roots, without }: WorkTreeOpt
   const directories = new Map<string, Look | undefined>()
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  const isSure = (look: Look | undefined) => look === undefined || look.ctime < lookedAt - grain
+  /** What was changed within the grain of the last look may have been changed again. */
+  const doubtful = () => lookedAt - grain
 
   /** Whether names may have come or gone. */
-  const moved = Effect.gen(function* () {
-    const known = [...directories.keys()]
-    if (roots().some((root) => !directories.has(root))) return true
-    const now = yield* disk.looks(known)
-    return known.some((at, index) => !isSame(directories.get(at), now[index]) || !isSure(now[index]))
-  })
+  const moved = Effect.suspend(() =>
+    roots().some((root) => !directories.has(root))
+      ? Effect.succeed(true)
+      : Effect.map(disk.differing(directories, doubtful()), (found) => found.length > 0),
+  )
 
   const listOne = Effect.fnUntraced(function* (root: string) {
     let count = 0
@@ -104,14 +104,11 @@ export const make = Effect.fnUntraced(function* ({ roots, without }: WorkTreeOpt
   const look = Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
     const listing = (yield* moved) ? yield* Effect.forkChild(list, { startImmediately: true }) : undefined
-    const known = [...files.keys()]
-    const now = yield* disk.looks(known)
-    const found: Array<Seen> = []
-    for (const [index, path] of known.entries()) {
-      const before = files.get(path)
-      const after = regular(now[index])
-      if (!isSame(before, after) || !isSure(after)) found.push({ path, before, after })
-    }
+    const found = (yield* disk.differing(files, doubtful())).map(({ now, path }): Seen => ({
+      path,
+      before: files.get(path),
+      after: regular(now),
+    }))
     const rules = found.some(({ path }) => path.endsWith("/.gitignore"))
     const names = listing !== undefined ? yield* Fiber.join(listing) : rules ? yield* list : undefined
     if (names !== undefined) {

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { execFileSync } from "node:child_process"
@@ -68,6 +69,12 @@ const scene = (cwd: string): Scene => {
       execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], { cwd, encoding: "utf8" }),
   }
 }
+
+const appeared = (file: string) =>
+  Effect.repeat(
+    Effect.sync(() => fs.existsSync(file)),
+    { until: (there) => there, schedule: Schedule.spaced("10 millis") },
+  )
 
 const say = (agent: Agent, prompt: string) => Stream.runCollect(agent.prompt(prompt))
 
@@ -196,7 +203,7 @@ describe("going back", () => {
         yield* agent.rewind("1", { what: "code", force: true })
         assert.isUndefined(world.read("a.txt"))
         // Not even that is lost.
-        const [rewind] = (yield* agent.checkpoints).filter(({ kind }) => kind === "rewind")
+        const rewind = (yield* agent.checkpoints).find(({ kind }) => kind === "rewind")
         yield* agent.rewind(rewind?.id ?? "", { what: "code" })
         assert.strictEqual(world.read("a.txt"), "person")
       }),
@@ -309,6 +316,87 @@ describe("going back", () => {
           assert.isUndefined(world.read("w.txt"))
           assert.strictEqual(world.read("b1.txt"), "b\n")
         }).pipe(Effect.provideService(MostFiles, 10)),
+    ),
+  )
+
+  it.live("counts what an agent that was sent out has changed, and what work in the background changes", () =>
+    inScene(
+      {
+        rules: [
+          { when: { tool: "Agent" }, reply: "All done." },
+          { when: { tool: "Bash", user: "errand" }, reply: "The errand is done." },
+          { when: { user: "errand" }, reply: [{ tool: "Bash", input: { command: "echo sub > sub.txt" } }] },
+          {
+            when: { user: "first" },
+            once: true,
+            reply: [
+              { tool: "Agent", input: { description: "go", prompt: "errand", subagent_type: "general-purpose" } },
+            ],
+          },
+          {
+            when: { user: "second" },
+            once: true,
+            reply: [
+              {
+                tool: "Bash",
+                input: {
+                  command: "while [ ! -e .go ]; do sleep 0.02; done; echo late > late.txt; sleep 60",
+                  run_in_background: true,
+                },
+              },
+            ],
+          },
+          { reply: "done" },
+        ],
+      },
+      (world, open) =>
+        Effect.gen(function* () {
+          const agent = yield* open()
+          yield* say(agent, "first")
+          assert.strictEqual(world.read("sub.txt"), "sub\n")
+          yield* say(agent, "second")
+          world.write(".go", "")
+          yield* appeared(path.join(world.cwd, "late.txt"))
+          const changed = yield* agent.watch
+          yield* say(agent, "third")
+          yield* Stream.runHead(Stream.filter(changed, ({ _tag }) => _tag === "Checkpointed"))
+          const files = (yield* agent.checkpoints).map((point) => point.files.map((file) => path.basename(file)))
+          assert.deepStrictEqual(files.slice(0, 2), [["sub.txt"], [".go", "late.txt"]])
+          yield* agent.rewind("1", { what: "code" })
+          assert.deepStrictEqual(world.all(), {})
+        }),
+    ),
+  )
+
+  it.live("goes back in a later life of the session, and in a copy of it", () =>
+    inScene(book([bash("echo b > a.txt")], [bash("echo c > a.txt")]), (world, open) =>
+      Effect.gen(function* () {
+        world.write("a.txt", "a\n")
+        const id = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const agent = yield* open()
+            yield* say(agent, "one")
+            return agent.sessionId
+          }),
+        )
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const agents = yield* Agents
+            const copy = yield* agents.fork(id, { checkpoints: true, cwd: world.cwd })
+            const { files } = yield* copy.rewind("1", { what: "code", dryRun: true })
+            assert.deepStrictEqual(
+              files.map(({ problem }) => problem),
+              [undefined],
+            )
+          }),
+        )
+        const agent = yield* open({ resume: id })
+        yield* say(agent, "two")
+        yield* agent.rewind("2", { what: "code" })
+        assert.strictEqual(world.read("a.txt"), "b\n")
+        yield* agent.rewind("1", { what: "code" })
+        assert.strictEqual(world.read("a.txt"), "a\n")
+      }),
     ),
   )
 
