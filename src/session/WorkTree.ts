@@ -2,7 +2,7 @@
  * Owns the look at the workspace: which files lie in it, and which of them have changed since the last look.
  *
  * A look costs one `lstat` for each file and directory, and starts no program while no directory has changed: only then ripgrep says
- * which files there are, beside the looking. What ignore files hide and what lies in `.git` is not looked at. A file that was changed
+ * which files there are in that one, beside the looking. What ignore files hide and what lies in `.git` is not looked at. A file that was changed
  * within the grain of the clock looks the same afterwards, so those that were just written are told of once more.
  */
 import * as Clock from "effect/Clock"
@@ -35,6 +35,15 @@ export interface WorkTreeOptions {
   readonly without: string
 }
 
+/** Which files there are: everywhere, or in the directories that were asked about. */
+interface Listing {
+  readonly names: ReadonlySet<string>
+  readonly whole: boolean
+}
+
+/** So many directories are asked about one by one. */
+const few = 200
+
 /** Two changes within this time may leave the same stamp. */
 const grain = 50
 
@@ -45,26 +54,38 @@ export const make = Effect.fnUntraced(function* ({ roots, without }: WorkTreeOpt
   const files = new Map<string, Look>()
   /** Those that files lie in, and those beside them in which there are none to look at. */
   const directories = new Map<string, Look | undefined>()
+  /** Of them those that files lie in. */
+  let inside = new Set<string>()
   let lookedAt = Number.NEGATIVE_INFINITY
 
   /** What was changed within the grain of the last look may have been changed again. */
   const doubtful = () => lookedAt - grain
 
-  /** Whether names may have come or gone. */
+  /** Directories in which names may have come or gone; `undefined`: nobody has looked yet, or the roots are others. */
   const moved = Effect.suspend(() =>
     roots().some((root) => !directories.has(root))
-      ? Effect.succeed(true)
-      : Effect.map(disk.differing(directories, doubtful()), (found) => found.length > 0),
+      ? Effect.undefined
+      : Effect.map(disk.differing(directories, doubtful()), (found) => found.map(({ path }) => path)),
   )
 
-  const listOne = Effect.fnUntraced(function* (root: string) {
+  const run = Effect.fnUntraced(function* (root: string, where: ReadonlyArray<string>, depth: ReadonlyArray<string>) {
     let count = 0
     const tooMany = yield* Deferred.make<never, string>()
     const counted = (lines: ReadonlyArray<string>) => {
       count += lines.length
       if (count > most) Deferred.doneUnsafe(tooMany, Effect.fail(`there are more than ${most} files in ${root}`))
     }
-    const args = ["--files", "--hidden", "--no-ignore-dot", "--no-messages", "--glob", "!.git", "--", root]
+    const args = [
+      "--files",
+      "--hidden",
+      "--no-ignore-dot",
+      "--no-messages",
+      ...depth,
+      "--glob",
+      "!.git",
+      "--",
+      ...where,
+    ]
     const listed = ripgrep.run(args, root, { onLines: counted }).pipe(
       Effect.mapError(({ message }) => `the files of ${root} cannot be listed: ${message}`),
       Effect.flatMap(({ lines, truncated }) =>
@@ -74,28 +95,44 @@ export const make = Effect.fnUntraced(function* ({ roots, without }: WorkTreeOpt
     return yield* Effect.raceFirst(listed, Deferred.await(tooMany))
   })
 
-  /** Each root that lies in no other one. */
-  const list = Effect.suspend(() => {
-    const own = roots().filter((one) => !roots().some((other) => other !== one && under(other, one)))
-    return Effect.map(Effect.forEach(own, listOne), (found) => {
-      const names = new Set(found.flat())
-      for (const name of names) if (under(without, name)) names.delete(name)
-      return names
-    })
+  const ownRoots = () => roots().filter((one) => !roots().some((other) => other !== one && under(other, one)))
+
+  /** Every file of each root that lies in no other one. */
+  const listAll = Effect.suspend(() =>
+    Effect.map(
+      Effect.forEach(ownRoots(), (root) => run(root, [root], [])),
+      (found): Listing => ({ names: new Set(found.flat().filter((name) => !under(without, name))), whole: true }),
+    ),
+  )
+
+  /** The files in some directories themselves, where none of them is new. */
+  const listIn = Effect.fnUntraced(function* (some: ReadonlyArray<string>) {
+    const below = (yield* disk.directories(some)).flat()
+    const isKnown = some.length <= few && some.every((at) => inside.has(at)) && below.every((at) => known(at))
+    const [root] = some
+    if (!isKnown || root === undefined) return yield* listAll
+    const names = yield* run(root, some, ["--max-depth", "1"])
+    return { names: new Set(names), whole: false } satisfies Listing
   })
+  const known = (at: string) => directories.has(at) || at.endsWith("/.git") || at === without
 
   /** Follows the directories that the files lie in, and the empty and the hidden ones beside them. */
-  const follow = Effect.fnUntraced(function* (names: ReadonlySet<string>) {
-    const parents = new Set<string>(roots())
+  const follow = Effect.fnUntraced(function* ({ names, whole }: Listing, changed: ReadonlyArray<string>) {
+    if (!whole) {
+      const now = yield* disk.looks(changed)
+      for (const [index, at] of changed.entries()) directories.set(at, now[index])
+      return
+    }
+    inside = new Set(roots())
     for (const name of names) {
-      for (let at = name.slice(0, name.lastIndexOf("/")); at !== "" && !parents.has(at);) {
-        parents.add(at)
+      for (let at = name.slice(0, name.lastIndexOf("/")); at !== "" && !inside.has(at);) {
+        inside.add(at)
         at = at.slice(0, at.lastIndexOf("/"))
       }
     }
-    const within = [...parents].filter((at) => roots().some((root) => under(root, at)))
-    const beside = (yield* disk.directories(within)).flat().filter((at) => !at.endsWith("/.git") && at !== without)
-    const all = [...new Set([...within, ...beside])]
+    for (const at of inside) if (!roots().some((root) => under(root, at))) inside.delete(at)
+    const beside = (yield* disk.directories([...inside])).flat().filter((at) => !at.endsWith("/.git") && at !== without)
+    const all = [...new Set([...inside, ...beside])]
     const now = yield* disk.looks(all)
     directories.clear()
     for (const [index, at] of all.entries()) directories.set(at, now[index])
@@ -103,29 +140,33 @@ export const make = Effect.fnUntraced(function* ({ roots, without }: WorkTreeOpt
 
   const look = Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
-    const listing = (yield* moved) ? yield* Effect.forkChild(list, { startImmediately: true }) : undefined
+    const changed = yield* moved
+    const list = changed === undefined ? listAll : listIn(changed)
+    const isQuiet = changed?.length === 0
+    const listing = isQuiet ? undefined : yield* Effect.forkChild(list, { startImmediately: true })
     const found = (yield* disk.differing(files, doubtful())).map(({ now, path }): Seen => ({
       path,
       before: files.get(path),
       after: regular(now),
     }))
     const rules = found.some(({ path }) => path.endsWith("/.gitignore"))
-    const names = listing !== undefined ? yield* Fiber.join(listing) : rules ? yield* list : undefined
-    if (names !== undefined) {
-      const fresh = [...names].filter((name) => !files.has(name))
+    const first = listing === undefined ? undefined : yield* Fiber.join(listing)
+    const listed = rules && first?.whole !== true ? yield* listAll : first
+    if (listed !== undefined) {
+      const fresh = [...listed.names].filter((name) => !files.has(name))
       const looks = yield* disk.looks(fresh)
       for (const [index, path] of fresh.entries()) {
         const after = regular(looks[index])
         if (after !== undefined) found.push({ path, before: undefined, after })
       }
-      yield* follow(names)
+      yield* follow(listed, changed ?? [])
     }
     for (const { path, after } of found) {
       if (after === undefined) files.delete(path)
       else files.set(path, after)
     }
     // Hidden by a rule since then, and still there: nobody looks at it any more.
-    if (names !== undefined) for (const path of files.keys()) if (!names.has(path)) files.delete(path)
+    if (listed?.whole === true) for (const path of files.keys()) if (!listed.names.has(path)) files.delete(path)
     lookedAt = startedAt
     return found
   })
