@@ -52,6 +52,9 @@ export interface CheckpointsOptions {
   readonly isBusy: () => boolean
 }
 
+/** The request is on its way by then: nobody waits for the look. A call that comes sooner looks for itself. */
+const soon = "100 millis"
+
 /** So few are copied without asking git, and of what git has at most so many. */
 const few = 16
 const many = 256
@@ -63,11 +66,15 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
   const one = yield* Semaphore.make(1)
   const services = yield* Effect.context<Effect.Services<ReturnType<typeof GitObjects.unchanged>>>()
   const tree = yield* WorkTree.make({ roots, without: configDir })
-  const known = new Map<string, Known>(history.past.known)
+  const known = new Map<string, Known>()
   const owners = new Map<string, string>()
-  let promptId = recorder.history.lastPromptId ?? ""
+  /** The prompt that is worked on, and the one whose changes the next look between two things would find. */
+  let newest = recorder.history.lastPromptId ?? ""
+  let promptId = newest
   let wasBusy = false
   let complained = false
+  let isUnwatched = false
+  let isSeeded = false
   let first = true
 
   const complain = (why: string) =>
@@ -80,8 +87,10 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
 
   /** What may have changed; what could not be looked at is said once. */
   const look = Effect.gen(function* () {
+    if (isUnwatched) return []
     const seen = yield* Effect.result(tree.look)
     if (Result.isFailure(seen)) {
+      isUnwatched = true
       yield* complain(seen.failure)
       return []
     }
@@ -175,24 +184,27 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
   /** The look between two things: what has changed is a person's, unless work in the background may have done it. */
   const catchUp = Effect.gen(function* () {
     const seen = yield* look
-    const busy = wasBusy || isBusy()
+    // A call that runs beside has its part in it.
+    const busy = wasBusy || isBusy() || owners.size > 0
     wasBusy = isBusy()
-    if (!busy || promptId === "") return absorb(seen)
+    const owner = promptId
+    promptId = newest
+    if (!busy || owner === "") return absorb(seen)
     yield* record(
       seen.map(({ path }) => path),
       "background",
-      { promptId },
+      { promptId: owner },
     )
   })
 
   /** A call that an earlier life began, and whose end nobody saw. */
   const recover = Effect.forEach(
-    history.past.open,
+    history.open,
     Effect.fnUntraced(function* ({ id, paths, promptId }) {
       const seen = paths ?? (yield* look).map(({ path }) => path)
-      const gone = paths === undefined ? [...history.past.known.keys()].filter((path) => !known.has(path)) : []
+      const gone = paths === undefined ? [...history.past().keys()].filter((path) => !known.has(path)) : []
       for (const path of gone) {
-        const before = history.past.known.get(path)
+        const before = history.past().get(path)
         if (before !== undefined) known.set(path, before)
       }
       yield* record([...new Set([...seen, ...gone])], "crash", { promptId, toolUseId: id })
@@ -201,29 +213,30 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
     { discard: true },
   )
 
+  const seeded = Effect.sync(() => {
+    if (isSeeded) return
+    isSeeded = true
+    for (const [path, one] of history.past()) known.set(path, one)
+  })
   const quietly = (effect: Effect.Effect<unknown, FileError | JournalError>) =>
-    one.withPermit(effect).pipe(
+    one.withPermit(Effect.andThen(seeded, effect)).pipe(
       Effect.catch((error) => Effect.ignore(complain(error.message))),
       Effect.asVoid,
     )
 
   const scope = yield* Effect.scope
-  if (history.past.open.length > 0) yield* quietly(recover)
+  if (history.open.length > 0) yield* quietly(recover)
 
   const shape: CheckpointsShape = {
     promptBegan: (id) =>
-      Effect.asVoid(
-        Effect.forkIn(
-          quietly(
-            Effect.andThen(
-              catchUp,
-              Effect.sync(() => (promptId = id)),
-            ),
-          ),
-          scope,
-          { startImmediately: true },
-        ),
-      ),
+      Effect.suspend(() => {
+        newest = id
+        // What a call changes that runs by then is found at its end.
+        const unlessCalled = Effect.suspend(() => (owners.size > 0 ? Effect.void : catchUp))
+        return Effect.asVoid(
+          Effect.forkIn(Effect.delay(quietly(unlessCalled), soon), scope, { startImmediately: true }),
+        )
+      }),
     before: ({ id, paths }) =>
       quietly(
         Effect.gen(function* () {
@@ -244,8 +257,8 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
             yield* take(stale)
             yield* history.note(paths.map((path) => FileHistory.noteOf(path, known.get(path))))
           }
-          owners.set(id, promptId)
-          yield* history.note([{ open: { id, promptId, ...(paths !== undefined && { paths }) } }])
+          owners.set(id, newest)
+          yield* history.note([{ open: { id, promptId: newest, ...(paths !== undefined && { paths }) } }])
         }),
       ),
     after: ({ id, paths }) =>

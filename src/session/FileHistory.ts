@@ -56,8 +56,10 @@ const isNote = Schema.is(Note)
 type Note = typeof Note.Type
 
 export interface FileHistory {
-  /** What an earlier life of the session noted, and the calls that were open when it ended. */
-  readonly past: { readonly known: ReadonlyMap<string, Known>; readonly open: ReadonlyArray<Open> }
+  /** What an earlier life of the session noted. Reading it takes a while, and most who open a session never ask. */
+  readonly past: () => ReadonlyMap<string, Known>
+  /** The calls that were open when it ended. */
+  readonly open: ReadonlyArray<Open>
   /** On disk when this returns, as far as a process that is killed goes. */
   readonly note: (notes: ReadonlyArray<Note>) => Effect.Effect<void, FileError>
   readonly keep: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Result.Result<Kept, string>>>
@@ -89,11 +91,15 @@ export const make = Effect.fnUntraced(function* (sessionId: string, elders: Read
   const path = `${directory}/notes.ndjson`
   const services = yield* Effect.context<FileSystem.FileSystem | Path.Path>()
   const bytes = yield* Effect.orElseSucceed(RegularFile.readIfThere(path), () => new Uint8Array(0))
-  const past = fold(new TextDecoder().decode(bytes))
-  let spent = [...new Map([...past.known.values()].map((one) => [one.content, one.look.size])).values()].reduce(
-    (sum, size) => sum + size,
-    0,
-  )
+  const notes = new TextDecoder().decode(bytes)
+  let found: ReadonlyMap<string, Known> | undefined
+  let spent = 0
+  const past = () => {
+    if (found !== undefined) return found
+    found = knownIn(notes)
+    for (const size of new Map([...found.values()].map((one) => [one.content, one.look.size])).values()) spent += size
+    return found
+  }
   let handle: AppendFile | undefined
   let scratch = 0
 
@@ -108,6 +114,7 @@ export const make = Effect.fnUntraced(function* (sessionId: string, elders: Read
   })
 
   const keep: FileHistory["keep"] = Effect.fnUntraced(function* (paths) {
+    past()
     const kept: Array<Result.Result<Kept, string>> = []
     for (let from = 0; from < paths.length; from += 256) {
       const some = paths.slice(from, from + 256)
@@ -163,26 +170,36 @@ export const make = Effect.fnUntraced(function* (sessionId: string, elders: Read
     })
   })
 
-  return { past, note, keep, put, read } satisfies FileHistory
+  return { past, open: openIn(notes), note, keep, put, read } satisfies FileHistory
 })
 
 /** Lines that cannot be read were cut short, and say nothing. */
-const fold = (text: string): FileHistory["past"] => {
-  const known = new Map<string, Known>()
+const notesIn = (text: string, isAbout: (line: string) => boolean): ReadonlyArray<Note> =>
+  text.split("\n").flatMap((line) => (isAbout(line) ? (noteIn(line) ?? []) : []))
+
+const isOfFile = (line: string): boolean => line.startsWith('{"path"')
+
+const openIn = (text: string): ReadonlyArray<Open> => {
   const open = new Map<string, Open>()
-  for (const line of text.split("\n")) {
-    const one = noteIn(line)
-    if (one === undefined) continue
+  for (const one of notesIn(text, (line) => !isOfFile(line))) {
     if ("open" in one) open.set(one.open.id, one.open)
     else if ("close" in one) open.delete(one.close)
-    else if (one.look === undefined) known.delete(one.path)
+  }
+  return [...open.values()]
+}
+
+const knownIn = (text: string): ReadonlyMap<string, Known> => {
+  const known = new Map<string, Known>()
+  for (const one of notesIn(text, isOfFile)) {
+    if (!("path" in one)) continue
+    if (one.look === undefined) known.delete(one.path)
     else {
       const [size, mtime, ctime, ino, mode] = one.look
       const look: Look = { kind: "file", size, mtime, ctime, ino, mode }
       known.set(one.path, { look, ...(one.content !== undefined && { content: one.content }) })
     }
   }
-  return { known, open: [...open.values()] }
+  return known
 }
 
 const noteIn = (line: string): Note | undefined => {
