@@ -75,7 +75,7 @@ export type { AgentError } from "./agents/Agent.ts"
  * @example
  * const last = (agent: Agent) => Effect.map(agent.checkpoints, (all): Checkpoint | undefined => all.at(-1))
  */
-export type { Point as Checkpoint } from "./session/RewindPlan.ts"
+export type { Checkpoint } from "./session/RewindPlan.ts"
 
 /**
  * How to go back.

@@ -19,7 +19,7 @@ import type { Controls, ControlsState } from "../session/Controls.ts"
 import { JournalError } from "../session/JournalError.ts"
 import { Recorder, type RecorderShape } from "../session/Recorder.ts"
 import { RewindRefused, RewindReport, type What } from "../session/Rewind.ts"
-import type { Point } from "../session/RewindPlan.ts"
+import type { Checkpoint } from "../session/RewindPlan.ts"
 import type { HelpEntry } from "../skills/Skills.ts"
 import type { ToolCatalog } from "../tools/ToolCatalog.ts"
 import type { ToolRunner } from "../tools/ToolRunner.ts"
@@ -240,7 +240,7 @@ export interface Agent extends Front {
   /** Why the session is about to end, for the hooks that hear of it. */
   readonly leaving: (reason: EndReason) => void
   /** What can be gone back to, in its order: the prompts, and earlier goings back. */
-  readonly checkpoints: Effect.Effect<ReadonlyArray<Point>, JournalError>
+  readonly checkpoints: Effect.Effect<ReadonlyArray<Checkpoint>, JournalError>
   /**
    * Goes back to before a prompt (its id, its message's id, or its number in `checkpoints`, from 1): files, conversation or both.
    * Git is left alone. It can itself be taken back. Refused while a turn runs, and where others have changed the same files,

@@ -30,7 +30,7 @@ export const RewindRequest = Schema.Struct({
 export type RewindRequest = typeof RewindRequest.Type
 
 export interface Rewinding {
-  readonly checkpoints: Effect.Effect<ReadonlyArray<RewindPlan.Point>, JournalError>
+  readonly checkpoints: Effect.Effect<ReadonlyArray<RewindPlan.Checkpoint>, JournalError>
   /** Nothing of the session may run meanwhile. */
   readonly rewind: (request: RewindRequest) => Effect.Effect<Rewind.RewindReport, JournalError | Rewind.RewindRefused>
 }
@@ -48,7 +48,7 @@ export const make = Effect.fnUntraced(function* (options: RewindingOptions) {
   const services = yield* Effect.context<Files | Git>()
   const { reread } = recorder.journal
 
-  const back = Effect.fnUntraced(function* (point: RewindPlan.Point) {
+  const back = Effect.fnUntraced(function* (point: RewindPlan.Checkpoint) {
     yield* recorder.emit({ _tag: "Rewound", uuid: yield* Ids.uuid, promptId: point.id, to: point.seq })
     yield* skills.wentBack
     feed.wentBack(toldIn(recorder))

@@ -4,7 +4,7 @@ import { Agents } from "../agents/Agents.ts"
 import { Host } from "../platform/Host.ts"
 import * as Journal from "../session/Journal.ts"
 import type { RewindReport, What } from "../session/Rewind.ts"
-import type { Point } from "../session/RewindPlan.ts"
+import type { Checkpoint } from "../session/RewindPlan.ts"
 import { CannotStart } from "./OpenSession.ts"
 import { visibleJson } from "./Reveal.ts"
 import * as RewindView from "./RewindView.ts"
@@ -58,4 +58,4 @@ export const rewindCommand = Effect.fnUntraced(function* (job: RewindJob, { err,
   return 1
 }, Effect.scoped)
 
-const numbered = (point: Point, index: number) => ({ number: index + 1, ...point })
+const numbered = (point: Checkpoint, index: number) => ({ number: index + 1, ...point })

@@ -1,7 +1,7 @@
 /** Owns how going back looks: the points there are, what would become of each file, and what has. Pure. */
 import * as DateTime from "effect/DateTime"
 import type { RewindReport, RewoundFile } from "../session/Rewind.ts"
-import type { Point } from "../session/RewindPlan.ts"
+import type { Checkpoint } from "../session/RewindPlan.ts"
 import { visible } from "./Reveal.ts"
 
 const mostSaid = 70
@@ -14,7 +14,7 @@ const brief = (text: string): string => {
 }
 
 /** A line for each, the newest last; the number is what one goes back to. */
-export const points = (all: ReadonlyArray<Point>): ReadonlyArray<string> =>
+export const points = (all: ReadonlyArray<Checkpoint>): ReadonlyArray<string> =>
   all.length === 0
     ? ["There is nothing to go back to: nobody has said anything yet."]
     : all.map(({ current, files, kind, text, time }, index) => {

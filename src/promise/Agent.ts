@@ -13,7 +13,7 @@ import type { Event, EventOf } from "../protocol/Event.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Terminal from "../protocol/Terminal.ts"
 import type { RewindReport } from "../session/Rewind.ts"
-import type { Point } from "../session/RewindPlan.ts"
+import type { Checkpoint } from "../session/RewindPlan.ts"
 import type { Usage } from "../protocol/Usage.ts"
 import * as Allowance from "./Allowance.ts"
 import * as TroupeError from "./TroupeError.ts"
@@ -72,7 +72,7 @@ export interface Agent<A = unknown> extends AsyncDisposable {
   readonly setModel: (model: string) => Promise<void>
   readonly setPermissionMode: (mode: PermissionMode) => Promise<void>
   /** What can be gone back to, in its order: the prompts, and earlier goings back. Open the session with `checkpoints: true`. */
-  readonly checkpoints: () => Promise<ReadonlyArray<Point>>
+  readonly checkpoints: () => Promise<ReadonlyArray<Checkpoint>>
   /**
    * Goes back to before a prompt (its id, or its number from 1): files, conversation or both. Rejects with `rewind_refused` while a turn
    * runs, and where others have changed the same files, unless told to `force` it.

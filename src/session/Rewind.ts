@@ -71,7 +71,7 @@ export interface Ground {
 export const steps = Effect.fnUntraced(function* (
   { history, roots }: Ground,
   records: ReadonlyArray<JournalRecord>,
-  point: RewindPlan.Point,
+  point: RewindPlan.Checkpoint,
 ) {
   const files = yield* Files
   const drifts = RewindPlan.since(records, point)
@@ -144,7 +144,11 @@ const placeOf = (roots: ReadonlyArray<string>, path: string): { root: string; re
 }
 
 /** Does it, as far as it can be done; answers the files with what went wrong. */
-export const apply = Effect.fnUntraced(function* (ground: Ground, all: ReadonlyArray<Step>, point: RewindPlan.Point) {
+export const apply = Effect.fnUntraced(function* (
+  ground: Ground,
+  all: ReadonlyArray<Step>,
+  point: RewindPlan.Checkpoint,
+) {
   const files = yield* Files
   const failed = new Map<string, string>()
   const due = all.flatMap((step) => {

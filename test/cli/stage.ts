@@ -13,7 +13,7 @@ import { OutputError, type Sink } from "../../src/cli/Output.ts"
 import type { Signal, Stdio } from "../../src/cli/Stdio.ts"
 import type { Content } from "../../src/protocol/Content.ts"
 import type { Event } from "../../src/protocol/Event.ts"
-import type { Point } from "../../src/session/RewindPlan.ts"
+import type { Checkpoint } from "../../src/session/RewindPlan.ts"
 import type { PermissionMode } from "../../src/protocol/PermissionMode.ts"
 import * as Events from "./events.ts"
 
@@ -40,7 +40,7 @@ export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["re
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
   const controls: { model: string; permissionMode: PermissionMode } = { model: "sonnet", permissionMode: "default" }
   const asked = { status: 0 }
-  const points: ReadonlyArray<Point> = [
+  const points: ReadonlyArray<Checkpoint> = [
     { id: "p1", uuid: "p1", kind: "prompt", seq: 3, time: 0, text: "fix it", files: ["/w/a.txt"], current: true },
   ]
   let busy = 0
