@@ -248,6 +248,12 @@ const logged = (event: Event): Effect.Effect<void> => {
     }
     case "Checkpointed":
       return note("session", "checkpointed", { id: event.promptId, cause: event.cause, files: event.changes.length })
+    case "CompactionStarted":
+      return note("session", "compacting", { trigger: event.trigger })
+    case "ContextMeasured": {
+      const { freePercent: free, totalTokens: tokens, cacheHitRate: hits } = event.health
+      return note("session", "context", { tokens, free, hits: hits ?? undefined })
+    }
     case "Rewound":
       return note("session", "rewound", { id: event.promptId, to: event.to })
     case "BlockReceived":

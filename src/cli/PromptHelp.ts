@@ -14,6 +14,8 @@ const builtins: ReadonlyArray<readonly [name: string, does: string]> = [
   ["/model [name]", "show or change the model"],
   ["/mode [mode]", "show or change the permission mode"],
   ["/rewind [n] [what]", "go back to before a prompt: files, conversation, both"],
+  ["/context", "how full the conversation is, and of what"],
+  ["/compact [wish]", "sum the conversation up, and go on from there"],
   ["/add-dir <path>", "work in one more directory"],
   ["/agents", "the agents it can send out"],
   ["/skills", "the skills and commands there are, with their files"],

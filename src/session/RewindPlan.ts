@@ -5,7 +5,7 @@ import type { JournalRecord } from "./JournalRecord.ts"
 import * as Undone from "./Undone.ts"
 
 /** Something to go back to before: a prompt, or an earlier going back. */
-export interface Point {
+export interface Checkpoint {
   /** The prompt's id; of a going back, its own. */
   readonly id: string
   /** The message's id, as clients know it. */
@@ -37,8 +37,12 @@ type Records = ReadonlyArray<JournalRecord>
 const main = "main"
 
 /** In their order. */
-export const points = (records: Records): ReadonlyArray<Point> => {
+export const points = (records: Records): ReadonlyArray<Checkpoint> => {
   const isUndone = Undone.of(records)
+  // What the harness does itself is typed, too, and is nothing that was said.
+  const done = new Set(
+    records.flatMap(({ event }) => (event._tag === "PromptRefused" && event.done === true ? [event.promptId] : [])),
+  )
   const files = new Map<string, Set<string>>()
   for (const { event } of records) {
     if (event._tag !== "Checkpointed") continue
@@ -47,14 +51,20 @@ export const points = (records: Records): ReadonlyArray<Point> => {
     for (const { path } of event.changes) paths.add(path)
     files.set(owner, paths)
   }
-  const point = (record: JournalRecord, id: string, uuid: string, kind: Point["kind"], text: string): Point => {
+  const point = (
+    record: JournalRecord,
+    id: string,
+    uuid: string,
+    kind: Checkpoint["kind"],
+    text: string,
+  ): Checkpoint => {
     const { seq, time } = record
     return { id, uuid, kind, seq, time, text, files: [...(files.get(id) ?? [])].toSorted(), current: !isUndone(seq) }
   }
   return records.flatMap((record) => {
     const { agent, event } = record
     if (agent !== main) return []
-    if (event._tag === "PromptReceived" && event.harness !== true) {
+    if (event._tag === "PromptReceived" && event.harness !== true && !done.has(event.promptId)) {
       return [point(record, event.promptId, event.uuid, "prompt", plainText(event.content).trim())]
     }
     if (event._tag === "Rewound") return [point(record, event.uuid, event.uuid, "rewind", "the conversation went back")]
@@ -68,7 +78,7 @@ export const points = (records: Records): ReadonlyArray<Point> => {
 const ownerOf = (event: EventOf<"Checkpointed">): string => (event.cause === "rewind" ? event.uuid : event.promptId)
 
 /** The files that were changed since a point, by path. */
-export const since = (records: Records, from: Point): ReadonlyArray<Drift> => {
+export const since = (records: Records, from: Checkpoint): ReadonlyArray<Drift> => {
   const begun = new Map(points(records).map(({ id, seq }) => [id, seq]))
   const drifts = new Map<string, Drift>()
   for (const { event, seq } of records) {
@@ -97,7 +107,7 @@ export const isSameState = (a: FileState | undefined, b: FileState | undefined):
 const isHash = (content: string): boolean => content !== "" && !content.startsWith("git:")
 
 /** The point that a person or a program names: its number in the list from 1, or one of its ids, or the beginning of one. */
-export const find = (all: ReadonlyArray<Point>, named: string): Point | undefined => {
+export const find = (all: ReadonlyArray<Checkpoint>, named: string): Checkpoint | undefined => {
   if (/^\d{1,6}$/.test(named)) return all[Number(named) - 1]
   const exact = all.find(({ id, uuid }) => id === named || uuid === named)
   if (exact !== undefined || named.length < 6) return exact
