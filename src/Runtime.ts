@@ -18,6 +18,7 @@ import { ModelTable } from "./cost/ModelTable.ts"
 import * as ModelSpec from "./cost/ModelSpec.ts"
 import { Hooks } from "./hooks/Hooks.ts"
 import { Model } from "./model/Model.ts"
+import * as ServerContext from "./model/ServerContext.ts"
 import type { Provider } from "./model/Provider.ts"
 import * as Providers from "./model/Providers.ts"
 import { Classifier, fromModel } from "./permissions/Classifier.ts"
@@ -131,8 +132,10 @@ const knobs = Layer.unwrap(
     const holds = positive(env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"))
     const depth = positive(env("CLAUDE_CODE_MAX_SUBAGENT_SPAWN_DEPTH"))
     const deferAbove = shareOf(env("ENABLE_TOOL_SEARCH"))
+    const { value: serverContext } = yield* (yield* Settings).slice("troupe.serverContext", ServerContext.Wishes)
     return Layer.mergeAll(
       defaults,
+      serverContext === undefined ? Layer.empty : Layer.succeed(ServerContext.ServerContext, serverContext),
       concurrency === undefined ? Layer.empty : Layer.succeed(MaxConcurrentCalls, concurrency),
       deferAbove === undefined ? Layer.empty : Layer.succeed(DeferAbove, deferAbove),
       holds === undefined ? Layer.empty : Layer.succeed(StopHoldCap, holds),

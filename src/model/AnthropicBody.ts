@@ -20,6 +20,7 @@ export const encode = (request: ProviderRequest, stream: boolean): Uint8Array =>
     ...(request.outputConfig !== undefined && { output_config: request.outputConfig }),
     ...(request.stopSequences !== undefined && { stop_sequences: request.stopSequences }),
     ...(request.metadata !== undefined && { metadata: request.metadata }),
+    ...(request.contextManagement !== undefined && { context_management: request.contextManagement }),
   }
   const tools = [
     ...request.tools.map((tool, index) => marked(partText(tool), plan.tools.get(index))),

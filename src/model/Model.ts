@@ -38,6 +38,7 @@ import {
   type ToolSchema,
 } from "./Provider.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
+import * as ServerContext from "./ServerContext.ts"
 
 /** What somebody wants from a model. */
 export interface ModelRequest {
@@ -193,6 +194,7 @@ export class Model extends Context.Service<
       const files = yield* Files
       const host = yield* Host
       const patience = Patience.fromEnv(host.env)
+      const serverContext = ServerContext.asked(yield* ServerContext.ServerContext)
       const ledger = Ledger.make(files.hash)
       const meter = Meter.make(governor)
       /** Until when nobody asks a model that said it has had enough: one limit counts for all who share the credential. */
@@ -265,6 +267,7 @@ export class Model extends Context.Service<
           model: asked.id,
           maxTokens: booking.maxTokens,
           ...prompt,
+          ...serverContext,
           ...(request.serverTools !== undefined && { serverTools: request.serverTools }),
           ...(request.toolChoice !== undefined && { toolChoice: request.toolChoice }),
           ...(thinking !== undefined && { thinking }),

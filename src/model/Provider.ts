@@ -55,6 +55,8 @@ export interface ProviderRequest {
   /** What its cache breakpoints are planned by. False: none, for a service that does not take them. */
   readonly caching?: CacheTerms | false
   readonly stopSequences?: ReadonlyArray<string>
+  /** What the service may take out of the conversation, in its own spelling. */
+  readonly contextManagement?: Readonly<Record<string, unknown>>
   readonly betas?: ReadonlyArray<string>
   readonly metadata?: Readonly<Record<string, unknown>>
 }
