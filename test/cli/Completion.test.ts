@@ -36,9 +36,21 @@ const place = (shell: Program.Shell) => {
 const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
   [
     "troupe ",
-    ["agents", "completion", "config", "demo", "hooks", "instructions", "memory", "model", "permissions", "skills"],
+    [
+      "agents",
+      "completion",
+      "config",
+      "context",
+      "demo",
+      "hooks",
+      "instructions",
+      "memory",
+      "model",
+      "permissions",
+      "skills",
+    ],
   ],
-  ["troupe con", ["config"]],
+  ["troupe con", ["config", "context"]],
   ["troupe config ", ["explain", "list", "set", "trust", "unset"]],
   ["troupe completion ", ["bash", "fish", "zsh"]],
   ["troupe --out", ["--output-format"]],
