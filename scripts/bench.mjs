@@ -238,6 +238,13 @@ const hooks = await measured("hooks.mjs")
 limit("an event that none of 50 hooks is meant by", hooks.passUs, "µs", 20)
 above("a command as a hook, against its spawn", hooks.commandMs, hooks.bareMs, 3)
 
+// ── checkpoints ─────────────────────────────────────────────────────────────────────────────────────
+const tree = await measured("checkpoints.mjs")
+limit(`a look at ${tree.files} files, nothing changed`, tree.sameMs, "ms", 30, tree.bareMs)
+above("… against an lstat of each", tree.sameMs, tree.bareMs, 10)
+limit("… a file changed", tree.editedMs, "ms", 40, tree.bareMs)
+limit("… a file came", tree.addedMs, "ms", 60, tree.bareMs)
+
 // ── policy ────────────────────────────────────────────────────────────────────────────────────────────
 const decision = await measured("policy.mjs")
 limit(`a decision, ${decision.characters} characters, ${decision.rules} rules`, decision.ms, "ms", 0.2)

@@ -151,6 +151,9 @@ const sessionDefaults = Effect.gen(function* () {
     const { value: fallbackModel } = yield* sliceOf(layers, "fallbackModel", Schema.String)
     const { value: effort } = yield* sliceOf(layers, "effortLevel", Effort)
     const { value: agent } = yield* sliceOf(layers, "agent", Schema.String)
+    const { value: checkpointing = true } = yield* sliceOf(layers, "fileCheckpointingEnabled", Schema.Boolean)
+    const unasked = isOn(env("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"))
+    const allowed = !isOn(env("CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING")) && (checkpointing || unasked)
     return {
       agent,
       model: env("ANTHROPIC_MODEL") ?? model,
@@ -159,6 +162,7 @@ const sessionDefaults = Effect.gen(function* () {
       permissionMode: permissions.defaultMode,
       rules: { rules: Rules.fromSettings(layers, cwd), limits: Rules.limits(layers) },
       addDirs: permissions.additionalDirectories,
+      checkpoints: { allowed, unasked },
       layers,
     }
   })
@@ -181,6 +185,8 @@ const sessionDefaults = Effect.gen(function* () {
   )
   return { current, updates }
 })
+
+const isOn = (text: string | undefined): boolean => text !== undefined && !["", "0", "false", "no"].includes(text)
 
 const positive = (text: string | undefined): number | undefined => {
   const value = Number(text)

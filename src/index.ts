@@ -70,6 +70,44 @@ export type { OpenError } from "./agents/Agents.ts"
 export type { AgentError } from "./agents/Agent.ts"
 
 /**
+ * A point that a session can go back to before: a prompt, or an earlier going back.
+ *
+ * @example
+ * const last = (agent: Agent) => Effect.map(agent.checkpoints, (all): Checkpoint | undefined => all.at(-1))
+ */
+export type { Checkpoint } from "./session/RewindPlan.ts"
+
+/**
+ * How to go back.
+ *
+ * @example
+ * const look: RewindOptions = { what: "code", dryRun: true }
+ */
+export type { RewindOptions } from "./agents/Agent.ts"
+
+/**
+ * What became of the files and the conversation, or would become.
+ *
+ * @example
+ * const undo = (agent: Agent) =>
+ *   Effect.gen(function* () {
+ *     const last = (yield* agent.checkpoints).at(-1)
+ *     if (last === undefined) return 0
+ *     const report: RewindReport = yield* agent.rewind(last.id)
+ *     return report.files.length
+ *   })
+ */
+export type { RewindReport } from "./session/Rewind.ts"
+
+/**
+ * Why a session did not go back: a turn runs, or others have changed the same files.
+ *
+ * @example
+ * const why = (error: RewindRefused) => error.conflicts.map(({ path }) => path)
+ */
+export { RewindRefused } from "./session/Rewind.ts"
+
+/**
  * There is no session of that name.
  *
  * @example

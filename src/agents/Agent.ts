@@ -19,12 +19,15 @@ import * as Usage from "../protocol/Usage.ts"
 import type { Controls, ControlsState } from "../session/Controls.ts"
 import { JournalError } from "../session/JournalError.ts"
 import { Recorder, type RecorderShape } from "../session/Recorder.ts"
+import { RewindRefused, RewindReport, type What } from "../session/Rewind.ts"
+import type { Checkpoint } from "../session/RewindPlan.ts"
 import type { HelpEntry } from "../skills/Skills.ts"
 import type { ToolCatalog } from "../tools/ToolCatalog.ts"
 import type { ToolRunner } from "../tools/ToolRunner.ts"
 import type { AgentDefinition } from "./Definition.ts"
 import type { Front } from "./Front.ts"
 import * as Interrupts from "./Interrupts.ts"
+import { RewindRequest, type Rewinding } from "./Rewinding.ts"
 import * as Turn from "./Turn.ts"
 
 /** The agent cannot take a message any more: it is gone, or its journal cannot be written. */
@@ -53,6 +56,12 @@ export const AgentProtocol = Protocol.make({
     success: Schema.Boolean,
     control: true,
   },
+  /** Goes back, if no turn runs. */
+  Rewind: {
+    payload: RewindRequest,
+    success: RewindReport,
+    error: Schema.Union([JournalError, RewindRefused]),
+  },
   Status: { success: Schema.Struct({ busy: Schema.Boolean, queued: Schema.Int }), control: true },
 })
 
@@ -77,7 +86,7 @@ export type TurnSettings = Omit<Turn.TurnOptions, "promptId" | "interrupts">
 export type Needs = Model | Recorder | Controls | ToolCatalog | ToolRunner
 
 /** The actor. */
-export const behavior = (settings: TurnSettings) => {
+export const behavior = (settings: TurnSettings, { rewind }: Pick<Rewinding, "rewind">) => {
   /** Outlives a life, as the letters in the mailbox do: whoever sent one still waits for it. */
   const queue: Array<Waiting> = []
 
@@ -143,6 +152,14 @@ export const behavior = (settings: TurnSettings) => {
         if (at !== -1) queue.splice(at, 1)
         return [state, at !== -1] as const
       }),
+      Rewind: Effect.fnUntraced(function* (state: State, request) {
+        // What runs would go on changing files, and its end would belong to nothing.
+        if (state.turn !== undefined && !request.dryRun) {
+          const why = "A turn is running. Interrupt it, or wait for its end."
+          return yield* new RewindRefused({ why, conflicts: [] })
+        }
+        return [state, yield* rewind(request)] as const
+      }),
       Status: (state: State) =>
         Effect.succeed([state, { busy: state.turn !== undefined, queued: queue.length }] as const),
       EndTurn: Effect.fnUntraced(function* (state: State, promptId, self) {
@@ -183,6 +200,13 @@ const unfinished = (promptId: string, detail: string): EventOf<"TurnEnded"> => (
 
 export type EndReason = "clear" | "resume" | "logout" | "prompt_input_exit" | "other"
 
+/** How to go back: files, conversation or both (unless told); only looking; also over what others have changed. */
+export interface RewindOptions {
+  readonly what?: What
+  readonly dryRun?: boolean
+  readonly force?: boolean
+}
+
 /** An open agent, for those who talk to it. It ends with the scope it was opened in. */
 export interface Agent extends Front {
   readonly sessionId: string
@@ -218,6 +242,14 @@ export interface Agent extends Front {
   readonly hooks: () => ReadonlyArray<Explained>
   /** Why the session is about to end, for the hooks that hear of it. */
   readonly leaving: (reason: EndReason) => void
+  /** What can be gone back to, in its order: the prompts, and earlier goings back. */
+  readonly checkpoints: Effect.Effect<ReadonlyArray<Checkpoint>, JournalError>
+  /**
+   * Goes back to before a prompt (its id, its message's id, or its number in `checkpoints`, from 1): files, conversation or both.
+   * Git is left alone. It can itself be taken back. Refused while a turn runs, and where others have changed the same files,
+   * unless `force` says otherwise.
+   */
+  readonly rewind: (to: string, options?: RewindOptions) => Effect.Effect<RewindReport, RewindRefused | AgentError>
   readonly status: Effect.Effect<{ readonly busy: boolean; readonly queued: number }, Actor.ActorDown>
   /** Everything that happens from now on, whoever caused it. */
   readonly watch: RecorderShape["watch"]
@@ -239,6 +271,7 @@ export const make = (
     readonly commands: Agent["commands"]
     readonly hooks: Agent["hooks"]
     readonly front: Front
+    readonly checkpoints: Agent["checkpoints"]
   },
 ): Agent => {
   const { recorder, controls, catalog } = session
@@ -291,6 +324,8 @@ export const make = (
     interrupt: (kind) => interrupt(kind),
     setModel: (model, by = "embedder") => Effect.asVoid(controls.change(by, { model })),
     setPermissionMode: (permissionMode, by = "embedder") => Effect.asVoid(controls.change(by, { permissionMode })),
+    checkpoints: session.checkpoints,
+    rewind: (to, { dryRun = false, force = false, what = "both" } = {}) => ref.ask.Rewind({ to, what, dryRun, force }),
     status: ref.ask.Status(),
     watch: recorder.watch,
   }

@@ -63,7 +63,8 @@ export const AgentTool = Tool.make({
   concurrencySafe: true,
   maxResultChars: 30_000,
   enabled: Effect.map(Subagents, ({ allowed }) => allowed),
-  // What it does is judged call by call, as ours is.
+  // What it does is judged call by call, as ours is; so is what it changes.
+  effects: () => Effect.succeed({ writes: [] }),
   opinion: () => Effect.succeed({ behavior: "allow", reason: "each call of the agent is judged for itself" }),
   summary: ({ description, subagent_type = usual }) => `${subagent_type}: ${description}`,
   show: {

@@ -158,7 +158,7 @@ const send = Effect.fnUntraced(function* <R>(sender: Sender<R>, errand: Errand) 
       mostHolds: sender.mostHolds,
       expand: () => Effect.undefined,
       does: () => undefined,
-      newPrompt: Effect.void,
+      newPrompt: () => Effect.void,
       ended: loans.end,
       agent: { agentId, agentType, transcriptPath },
     })

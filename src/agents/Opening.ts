@@ -23,6 +23,7 @@ import * as PathForm from "../policy/PathForm.ts"
 import * as RuleMatch from "../policy/RuleMatch.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import { Checkpoints } from "../session/Checkpoints.ts"
 import * as Controls from "../session/Controls.ts"
 import * as History from "../session/History.ts"
 import * as Journal from "../session/Journal.ts"
@@ -32,6 +33,7 @@ import * as Transcript from "../session/Transcript.ts"
 import { Settings } from "../settings/Settings.ts"
 import * as Skill from "../skills/Skill.ts"
 import { SkillFork } from "../skills/SkillTool.ts"
+import { FileMemory } from "../tools/FileMemory.ts"
 import { Tasks } from "../tools/Tasks.ts"
 import type { Tool } from "../tools/Tool.ts"
 import { Workspace } from "../tools/Workspace.ts"
@@ -46,6 +48,8 @@ import * as Front from "./Front.ts"
 import { Moments } from "./Moments.ts"
 import * as PromptLatch from "./PromptLatch.ts"
 import { remind } from "./Remind.ts"
+import * as Rewinding from "./Rewinding.ts"
+import * as SessionCheckpoints from "./SessionCheckpoints.ts"
 import * as SessionContext from "./SessionContext.ts"
 import * as SessionDefaults from "./SessionDefaults.ts"
 import type { SessionHook } from "./SessionHook.ts"
@@ -101,6 +105,8 @@ export interface OpenOptions<R = never> {
   readonly agent?: string | undefined
   /** Functions that hear of events of this session. */
   readonly hooks?: ReadonlyArray<SessionHook> | undefined
+  /** Files are kept before they are changed, so that one can go back; not unless told, and not where settings forbid it. */
+  readonly checkpoints?: boolean | undefined
   /** A UUID of one's own choice for a new session. */
   readonly sessionId?: string | undefined
 }
@@ -174,6 +180,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
 
   // Its hooks, and what settings say while it is open.
   let shellDirectory = () => cwd
+  let isBusy = () => false
   const engine = yield* SessionHooks.make({
     sessionId,
     cwd,
@@ -220,7 +227,16 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const mostHolds = yield* SessionHooks.StopHoldCap
   const shared = { sessionId, cwd, addDirs, book, recorder, engine, definitions, listings, tools }
   const sender = { ...shared, version, mostHolds, forSkills: [], fallbackModel, outputSlots, depth: 0 }
-  const subagents: Subagents["Service"] = yield* Errands.make(sender)
+  const kept = yield* SessionCheckpoints.make({
+    recorder,
+    wanted: options.checkpoints ?? defaults.checkpoints?.unasked ?? false,
+    allowed: defaults.checkpoints?.allowed ?? true,
+    cwd,
+    addDirs,
+    isBusy: () => isBusy(),
+  })
+  const checkpointed = Effect.provideService(Checkpoints, kept.shape)
+  const subagents: Subagents["Service"] = yield* Errands.make(sender).pipe(checkpointed)
   const { catalog, loans, session, skills } = yield* SessionTools.make({
     ...shared,
     controls,
@@ -228,8 +244,16 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     skills: { told: toldOfSkills(history) },
     model: table.resolve(model).spec,
     past,
-  }).pipe(Effect.provideService(Briefing, { facts: start.parts.facts, instructions: start.parts.instructions }))
+  }).pipe(
+    Effect.provideService(Briefing, { facts: start.parts.facts, instructions: start.parts.instructions }),
+    checkpointed,
+  )
   const workspace = Context.get(session, Workspace)
+  kept.worksIn(workspace.fence)
+  isBusy = () =>
+    Context.get(session, Tasks)
+      .list()
+      .some(({ status }) => status === "running")
   shellDirectory = workspace.cwd
   if (start.memory !== undefined) book.grant(memoryRules(start.memory.directory.path))
   const wrong = [
@@ -250,6 +274,10 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const known = { recorder, engine, start, skills, definitions, toolNews: catalog.news, agents, isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
+  const feed = yield* SessionContext.feed(known)
+  const memory = Context.get(session, FileMemory)
+  const rewinding = yield* Rewinding.make({ ground: kept.ground, recorder, feed, skills, memory })
+  if (past.some(({ _tag }) => _tag === "Rewound")) Rewinding.relearn(memory, recorder.journal.records)
   yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
   const compaction = yield* SessionRoom.make({
     agent: main,
@@ -266,18 +294,19 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     engine,
     recorder,
     does: SessionRoom.typed(compaction),
-    feed: yield* SessionContext.feed(known),
+    feed,
     tasks: Context.get(session, Tasks).list,
     mostHolds,
     expand: SessionContext.expanding(skills, fork),
-    newPrompt: Effect.andThen(loans.end, skills.turnBegan),
+    newPrompt: (promptId) =>
+      Effect.all([kept.shape.promptBegan(promptId), loans.end, skills.turnBegan], { discard: true }),
     ended: Option.match(learn, {
       onNone: () => Effect.void,
       onSome: (turnEnded) => Effect.suspend(() => turnEnded(history.messages())),
     }),
   })
   const supervisor = yield* Supervisor.make(`session ${sessionId}`, { strategy: "rest-for-one" })
-  const behavior = Agent.behavior({
+  const turns = {
     agent: main,
     system,
     maxTurns: options.maxTurns ?? being?.definition.maxTurns ?? Number.MAX_SAFE_INTEGER,
@@ -285,7 +314,8 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     outputSlots,
     output,
     rests: host.isInteractive,
-  })
+  }
+  const behavior = Agent.behavior(turns, rewinding)
   const ref = yield* supervisor.start(main, behavior).pipe(
     // At its first start an agent has nothing to crash on but a bug.
     Effect.catchTag("Escalated", Effect.die),
@@ -332,6 +362,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     commands: skills.help,
     hooks: engine.list,
     front: Front.make({ engine, recorder, workspace, addDirs }),
+    checkpoints: rewinding.checkpoints,
   })
 })
 

@@ -33,6 +33,8 @@ export interface Defaults {
   /** Permission rules with where they stand, and what settings say about modes and rules as a whole. */
   readonly rules?: RuleBook.RuleSettings | undefined
   readonly addDirs?: ReadonlyArray<string> | undefined
+  /** Whether files are kept before they are changed: at all, and where nobody asks for it. */
+  readonly checkpoints?: { readonly allowed: boolean; readonly unasked: boolean } | undefined
   /** The settings themselves, lowest first. */
   readonly layers?: Layers | undefined
 }

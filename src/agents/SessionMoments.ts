@@ -45,7 +45,7 @@ export interface Circumstances {
   /** What the harness does itself when it is typed, and says what came of it. */
   readonly does: (typed: string) => Effect.Effect<string, JournalError | BudgetExceeded, Model> | undefined
   /** A person says something new. */
-  readonly newPrompt: Effect.Effect<void>
+  readonly newPrompt: (promptId: string) => Effect.Effect<void>
   /** A turn has ended as it should. */
   readonly ended: Effect.Effect<void>
   /** The agent that was sent out, if it is one. */
@@ -81,7 +81,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
     const before = yield* engine.takeStop
     const unwanted = begun ? undefined : before
     begun = true
-    yield* newPrompt
+    yield* newPrompt(promptId)
     if (unwanted !== undefined) return yield* refuse(promptId, unwanted.reason)
     const submitted = yield* engine.fire("UserPromptSubmit", { prompt })
     const objection = submitted.block ?? submitted.stop

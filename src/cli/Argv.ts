@@ -12,6 +12,7 @@ import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
 import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
+import type { RewindJob } from "./RewindCommand.ts"
 import type { SkillsJob } from "./SkillsView.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
@@ -38,6 +39,7 @@ type Work =
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Context"; readonly ask: ContextAsk; readonly json: boolean } & Common)
+  | ({ readonly _tag: "Rewind" } & RewindJob & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -236,6 +238,16 @@ const checkWork = (
       return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Context":
       return { _tag: "Context", ask: wanted.ask, json: wanted.flags.json === true, ...common }
+    case "Rewind": {
+      const { code, conversation, dryRun, force, json, to } = wanted.flags
+      if (to === undefined && (code ?? conversation ?? dryRun ?? force) !== undefined) {
+        return "rewind needs --to <number>; without flags it lists what there is to go back to."
+      }
+      const session = wanted.session?.toLowerCase()
+      const what = code === conversation ? "both" : code === true ? "code" : "conversation"
+      const asked = { session, to, what, dryRun: dryRun === true, force: force === true, json: json === true } as const
+      return { _tag: "Rewind", ...asked, ...common }
+    }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

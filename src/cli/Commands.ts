@@ -20,6 +20,7 @@ import type { Job } from "./Argv.ts"
 import type { LineReader } from "./LineReader.ts"
 import type { Common, SessionArgs } from "./SessionArgs.ts"
 import { version } from "./PackageRoot.ts"
+import type { RewindJob } from "./RewindCommand.ts"
 import type { Debugged } from "./Debugged.ts"
 import * as Profile from "./Profile.ts"
 import * as Profiled from "./Profiled.ts"
@@ -67,6 +68,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* agentsView(job, stdio)
     case "Context":
       return yield* context(job, stdio)
+    case "Rewind":
+      return yield* rewind(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -106,6 +109,11 @@ const progressing = Effect.fnUntraced(function* (stdio: Stdio, cwd: string) {
 })
 
 const session = Effect.fnUntraced(function* (args: SessionArgs, stdio: Stdio, debug?: Debugged) {
+  if (args.rewindFiles !== undefined && args.which._tag === "Resume") {
+    const { rewindFiles: to, which } = args
+    const asked = { session: which.id, to, what: "code", dryRun: false, force: false, json: false } as const
+    return yield* rewind({ ...args, ...asked }, stdio)
+  }
   // Nobody types into a pipe: what comes through it belongs to one prompt.
   const print = args.print || !stdio.inputIsTerminal
   if (!print && (yield* trusting(args, stdio)) === "leave") return 0
@@ -267,6 +275,11 @@ const context = (job: JobOf<"Context">, stdio: Stdio) =>
     const { contextCommand } = yield* Effect.promise(() => import("./ContextCommand.ts"))
     return yield* contextCommand(job, stdio)
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+const rewind = (job: RewindJob & Common, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { rewindCommand } = yield* Effect.promise(() => import("./RewindCommand.ts"))
+    return yield* rewindCommand(job, stdio)
+  }).pipe(Effect.provide(Runtime.layer({ settings: settingsOptions(job) }).pipe(Layer.provideMerge(TroupeNode.layer))))
 
 const hooks = (job: JobOf<"HooksList" | "HooksExplain">, stdio: Stdio) =>
   Effect.gen(function* () {

@@ -74,6 +74,8 @@ export const answer = (
       return Effect.as(answering.note("set_max_thinking_tokens has no effect yet."), {})
     case "cancel_async_message":
       return Effect.map(withdraw(answering, [request.message_uuid]), (gone) => ({ cancelled: gone.length > 0 }))
+    case "rewind_files":
+      return rewound(answering, request)
     case "list_models":
       return Effect.succeed({ models: choices(answering.facts) })
     case "mcp_status":
@@ -151,6 +153,26 @@ const withdraw = Effect.fnUntraced(function* ({ queued }: Answering, uuids: Read
     yield* Fiber.interrupt(fiber)
   }
   return found
+})
+
+/** A client asks in the middle of a turn, too, when it has seen enough of it. */
+const rewound = Effect.fnUntraced(function* ({ agent }: Answering, request: RequestOf<"rewind_files">) {
+  const dryRun = request.dry_run === true
+  const resting = Effect.match(agent.status, { onSuccess: ({ busy }) => !busy, onFailure: () => true })
+  if (!dryRun && !(yield* resting)) {
+    yield* agent.interrupt()
+    while (!(yield* resting)) yield* Effect.sleep("20 millis")
+  }
+  const went = yield* Effect.result(agent.rewind(request.user_message_id, { what: "code", dryRun }))
+  if (went._tag === "Failure") return { canRewind: false, error: went.failure.message }
+  const files = went.success.files.filter(({ problem }) => problem === undefined)
+  const sum = (of: "insertions" | "deletions") => files.reduce((total, file) => total + file[of], 0)
+  return {
+    canRewind: true,
+    filesChanged: files.map(({ path }) => path),
+    insertions: sum("insertions"),
+    deletions: sum("deletions"),
+  } satisfies AnswerTo<"rewind_files">
 })
 
 const setMode = Effect.fnUntraced(function* ({ agent }: Answering, { mode }: RequestOf<"set_permission_mode">) {

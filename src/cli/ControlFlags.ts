@@ -11,6 +11,7 @@ export interface ClientFlags {
   readonly tools?: string
   readonly sessionPersistence?: boolean
   readonly includeHookEvents?: boolean
+  readonly rewindFiles?: string
 }
 
 /** Flags of clients that nothing reads yet, by what they take. */
@@ -55,6 +56,7 @@ export const options = (): ReadonlyArray<Option> =>
     new Option("--permission-prompt-tool <tool>", "stdio: ask the client over the control protocol"),
     new Option("--permission-prompts <who>", "none: deny what would have to be asked").argParser(prompts),
     new Option("--include-hook-events", "with stream-json: a line when a hook starts, and one with its end"),
+    new Option("--rewind-files <prompt>", "with --resume: files go back to before this prompt, and that is all"),
     new Option("--tools <list>", "the built-in tools to offer, by commas; default: all"),
     ...silent.map((flags) => new Option(flags, "has no effect yet")),
     ...granted.map((flags) => new Option(flags, "is always the case")),

@@ -48,6 +48,12 @@ export const Request = Schema.Union([
   Schema.Struct({ subtype: Schema.Literal("set_max_thinking_tokens"), max_thinking_tokens: maybe(Schema.Finite) }),
   Schema.Struct({ subtype: Schema.Literal("cancel_async_message"), message_uuid: Schema.String }),
   Schema.Struct({ subtype: Schema.Literal("list_models") }),
+  /** Files go back to before the message of this id. */
+  Schema.Struct({
+    subtype: Schema.Literal("rewind_files"),
+    user_message_id: Schema.String,
+    dry_run: maybe(Schema.Boolean),
+  }),
   Schema.Struct({ subtype: Schema.Literal("mcp_status") }),
   Schema.Struct({ subtype: Schema.Literal("mcp_set_servers"), servers: Fields }),
   /** A server in the client's process says something unasked. */
@@ -94,6 +100,13 @@ export const Answers = {
   set_permission_mode: Schema.Struct({ mode: Schema.String }),
   set_max_thinking_tokens: Nothing,
   cancel_async_message: Schema.Struct({ cancelled: Schema.Boolean }),
+  rewind_files: Schema.Struct({
+    canRewind: Schema.Boolean,
+    error: Schema.optionalKey(Schema.String),
+    filesChanged: Schema.optionalKey(Schema.Array(Schema.String)),
+    insertions: Schema.optionalKey(Schema.Finite),
+    deletions: Schema.optionalKey(Schema.Finite),
+  }),
   list_models: Schema.Struct({ models: Schema.Array(Model) }),
   mcp_status: Schema.Struct({ mcpServers: Schema.Array(Schema.Unknown) }),
   mcp_set_servers: Schema.Struct({

@@ -246,6 +246,8 @@ const logged = (event: Event): Effect.Effect<void> => {
       const { layer, postTokens: after, preTokens: before, trigger } = event
       return note("session", "compacted", { layer, trigger, before, after })
     }
+    case "Checkpointed":
+      return note("session", "checkpointed", { id: event.promptId, cause: event.cause, files: event.changes.length })
     case "CompactionStarted":
       return note("session", "compacting", { trigger: event.trigger })
     case "ContextMeasured": {

@@ -63,6 +63,8 @@ const openOptions = Effect.fnUntraced(function* (args: SessionArgs, cwd: string)
     disallowedTools: args.disallowedTools,
     addDirs,
     jsonSchema: args.jsonSchema,
+    // Where nobody sits who could go back, whoever wants it says so.
+    checkpoints: args.print ? undefined : true,
     sessionId: args.which.sessionId,
   }
 })

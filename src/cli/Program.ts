@@ -3,7 +3,7 @@
  *
  * Nothing here loads Effect, so that `--help` and a mistyped flag are answered at once.
  */
-import { Argument, Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, type CommandOptions, InvalidArgumentError, Option } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
@@ -91,6 +91,7 @@ export type Wanted =
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Context"; readonly ask: ContextAsk; readonly flags: CommandFlags }
+  | { readonly _tag: "Rewind"; readonly session: string | undefined; readonly flags: RewindFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -121,6 +122,15 @@ export interface HooksFlags extends CommandFlags {
   readonly tool?: string
   readonly input: string
 }
+
+export interface RewindFlags extends CommandFlags {
+  readonly to?: string
+  readonly code?: boolean
+  readonly conversation?: boolean
+  readonly dryRun?: boolean
+  readonly force?: boolean
+}
+
 export type SkillsWhat = "list" | "show" | "validate" | "explain"
 
 export type SkillsFlags = CommandFlags & Pick<Flags, "addDir">
@@ -290,8 +300,14 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     .addHelpText("after", Manual.below(width))
     .action((prompt: string | undefined) => want({ _tag: "Session", prompt, flags: program.opts<Flags>() }))
 
-  const add = (parent: Command, usage: string, description: string, options: ReadonlyArray<Option>): Command => {
-    const command = parent.command(usage).description(description).helpCommand(false)
+  const add = (
+    parent: Command,
+    usage: string,
+    description: string,
+    options: ReadonlyArray<Option>,
+    how: CommandOptions = {},
+  ): Command => {
+    const command = parent.command(usage, how).description(description).helpCommand(false)
     for (const option of options) command.addOption(option)
     const examples = Manual.exampleLines(`${parent === program ? "" : `${parent.name()} `}${command.name()}`, width)
     if (examples.length > 0) command.addHelpText("after", ["", "Examples:", ...examples].join("\n"))
@@ -418,6 +434,13 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
   )
 
   const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
+  const room = add(context, "show [session]", "how full the conversation is, and of what", viewed(), {
+    isDefault: true,
+  })
+  room.action((id: unknown) => {
+    const session = typeof id === "string" ? id : undefined
+    want({ _tag: "Context", ask: { what: "health", session }, flags: room.opts<CommandFlags>() })
+  })
   const cache = add(
     context,
     "cache [session]",
@@ -428,6 +451,22 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     const session = typeof id === "string" ? id : undefined
     want({ _tag: "Context", ask: { what: "cache", session }, flags: cache.opts<CommandFlags>() })
   })
+  const rewind = add(
+    program,
+    "rewind [session]",
+    "go back to before a prompt of a session (the latest here): its files, its conversation, or both; without --to, list the prompts",
+    [
+      new Option("--to <prompt>", "before which: its number in the list, or its id"),
+      new Option("--code", "only files"),
+      new Option("--conversation", "only the conversation"),
+      new Option("--dry-run", "say what would happen"),
+      new Option("--force", "also where somebody else has changed the same files"),
+      new Option("--json", "as JSON"),
+      ...settingsOptions(),
+      ...sharedOptions(),
+    ],
+  )
+  rewind.action((session: string | undefined) => want({ _tag: "Rewind", session, flags: rewind.opts<RewindFlags>() }))
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

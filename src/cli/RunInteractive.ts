@@ -27,6 +27,7 @@ import type { Answer } from "./TrustDialogue.ts"
 import * as HealthView from "./HealthView.ts"
 import * as PromptHelp from "./PromptHelp.ts"
 import * as PromptHistory from "./PromptHistory.ts"
+import * as RewindDialogue from "./RewindDialogue.ts"
 import * as Rewritten from "./Rewritten.ts"
 import * as Screen from "./Screen.ts"
 import { signalCodes, type Signal, type Stdio } from "./Stdio.ts"
@@ -141,7 +142,7 @@ const converse = Effect.fnUntraced(function* (
       continue
     }
     yield* history.add(read.text, agent.sessionId)
-    const done = text.startsWith("/") ? yield* command(text, agent, door.trust) : undefined
+    const done = text.startsWith("/") ? yield* command(text, agent, door, display) : undefined
     if (done === "leave") return 0
     if (done === undefined) prompt = pastes?.expand(read.text) ?? read.text
     else yield* display.lines(done)
@@ -216,7 +217,12 @@ const guarded = Effect.fnUntraced(function* <E>(
 })
 
 /** The few commands of the prompt; `undefined` for one that is none, which goes to the model as it is. */
-const command = Effect.fnUntraced(function* (text: string, agent: Agent, trust: InteractiveDoor["trust"]) {
+const command = Effect.fnUntraced(function* (
+  text: string,
+  agent: Agent,
+  { reader, trust }: InteractiveDoor,
+  { lines: show }: Display.Display,
+) {
   const [name, ...words] = text.split(/\s+/)
   const argument = words.join(" ")
   const say = (tone: Tone, text: string): ReadonlyArray<ViewLine> => [{ tone, text }]
@@ -237,6 +243,9 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent, trust: 
         answer === "agreed" ? say("quiet", "In force: hooks and rules at once, the rest from the next session on.") : []
       return [...said, ...PromptHelp.hooks(agent.hooks())]
     }
+    case "/rewind":
+    case "/checkpoint":
+      return yield* RewindDialogue.rewind({ agent, reader, show }, words)
     case "/add-dir": {
       if (argument === "") return say("bad", "Name the directory: /add-dir <path>")
       const added = yield* Effect.result(agent.addDirectory(argument))

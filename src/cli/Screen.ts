@@ -217,6 +217,8 @@ export const make = (look: Look): Screen => {
         if (event.layer === "summary") return notice("quiet", `✂ The conversation was summed up: ${tokens}`)
         return look.verbose ? notice("quiet", `✂ ${event.layer}: ${tokens}`) : ""
       }
+      case "Checkpointed":
+        return ""
       case "CompactionStarted":
         waiting = "Summing up the conversation"
         return ""

@@ -314,6 +314,7 @@ export const make = (setup: Setup): SdkMessages => {
       case "ConfigChanged":
       case "Diagnosed":
       case "MessageImported":
+      case "Checkpointed":
       case "ContextMeasured":
       case "Rewound":
         return []

@@ -67,6 +67,8 @@ export interface SessionArgs extends Common {
   /** `Setup` hooks run first; alone with `--init-only`. */
   readonly setup: "init" | "maintenance" | undefined
   readonly initOnly: boolean
+  /** Files go back to before this prompt of the session that is resumed, and that is all. */
+  readonly rewindFiles: string | undefined
 }
 
 /** The flags as a session takes them, or what is wrong with them. */
@@ -77,7 +79,11 @@ export const check = (
   facts: Facts,
 ): SessionArgs | string => {
   const print =
-    flags.print === true || flags.initOnly === true || flags.inputFormat === "stream-json" || !facts.stdoutIsTerminal
+    flags.print === true ||
+    flags.initOnly === true ||
+    flags.rewindFiles !== undefined ||
+    flags.inputFormat === "stream-json" ||
+    !facts.stdoutIsTerminal
   const problem =
     checkOutput(prompt, flags, print) ??
     checkChoices(flags) ??
@@ -86,7 +92,11 @@ export const check = (
   if (problem !== undefined) return problem
   if (prompt !== undefined && prompt.trim() === "") return "the prompt is empty."
   const fromStdin = flags.inputFormat === "stream-json" || !facts.stdinIsTerminal
-  if (print && prompt === undefined && !fromStdin && flags.initOnly !== true) {
+  if (flags.rewindFiles !== undefined && typeof flags.resume !== "string") {
+    return "--rewind-files needs --resume <session>: files of which session?"
+  }
+  const isSilent = flags.initOnly === true || flags.rewindFiles !== undefined
+  if (print && prompt === undefined && !fromStdin && !isSilent) {
     return `-p needs a prompt: troupe -p "…", or pipe it in.${suspect(flags)}`
   }
   const schema = flags.jsonSchema === undefined ? undefined : parseSchema(flags.jsonSchema)
@@ -118,6 +128,7 @@ export const check = (
     which: which(flags),
     setup: flags.maintenance === true ? "maintenance" : flags.init || flags.initOnly ? "init" : undefined,
     initOnly: flags.initOnly === true,
+    rewindFiles: flags.rewindFiles,
     agent: flags.agent,
     agents: flags.agents?.startsWith("@") ? { file: flags.agents.slice(1) } : source(flags.agents, undefined),
   }

@@ -24,6 +24,8 @@ export interface Feed<E = never> {
   readonly register: (source: FeedSource) => Effect.Effect<void, never, Scope.Scope>
   /** Asks every source in the order of registration, and emits what is new. */
   readonly gather: (moment: Moment) => Effect.Effect<ReadonlyArray<FeedFragment>, E>
+  /** The conversation went back, and only this is still in it: the rest is told again. */
+  readonly wentBack: (told: Iterable<FeedFragment>) => void
 }
 
 export interface FeedOptions<E = never> {
@@ -36,6 +38,8 @@ export const make = <E = never>(options: FeedOptions<E>): Feed<E> => {
   const told = new Map<string, string>()
   for (const { content, origin } of options.told ?? []) told.set(origin, content)
   const sources = new Map<symbol, FeedSource>()
+  /** Told once, and gone with the conversation: the sources take it for known. */
+  let owed: ReadonlyArray<FeedFragment> = []
   const isNew = ({ content, origin }: FeedFragment) => content !== "" && told.get(origin) !== content
   return {
     register: (source) =>
@@ -54,7 +58,9 @@ export const make = <E = never>(options: FeedOptions<E>): Feed<E> => {
         concurrency: "unbounded",
       })
       const fresh: Array<FeedFragment> = []
-      for (const fragment of said.flat()) {
+      const again = owed
+      owed = []
+      for (const fragment of [...again, ...said.flat()]) {
         if (!isNew(fragment)) continue
         yield* options.emit(fragment)
         told.set(fragment.origin, fragment.content)
@@ -62,5 +68,11 @@ export const make = <E = never>(options: FeedOptions<E>): Feed<E> => {
       }
       return fresh
     }),
+    wentBack: (still) => {
+      const lost = new Map([...owed.map(({ content, origin }) => [origin, content] as const), ...told])
+      told.clear()
+      for (const { content, origin } of still) told.set(origin, content)
+      owed = [...lost].flatMap(([origin, content]) => (told.get(origin) === content ? [] : [{ origin, content }]))
+    },
   }
 }

@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { FileError, fromCause, tooLarge } from "./FileError.ts"
 import * as MemoryBulk from "./MemoryBulk.ts"
-import { content, type Disk, MemoryDisk, truncate, writeAt } from "./MemoryDisk.ts"
+import { content, type Disk, DiskFault, MemoryDisk, truncate, writeAt } from "./MemoryDisk.ts"
 import * as Sha256 from "./Sha256.ts"
 import * as Text from "./Text.ts"
 
@@ -43,6 +43,18 @@ export interface Stamp {
   readonly mtime: number
   readonly ctime: number
   readonly ino: number
+}
+
+/** What stands at a path itself, be it a link. */
+export interface Look extends Stamp {
+  readonly kind: "file" | "directory" | "link" | "other"
+  readonly mode: number
+}
+
+/** What a file held when it was looked at so; it is kept under the hash. */
+export interface Kept {
+  readonly hash: string
+  readonly look: Look
 }
 
 /** A text with the stamp of exactly the file it was read from. */
@@ -82,6 +94,24 @@ export interface FilesShape {
   ) => Effect.Effect<ReadonlyArray<Result.Result<StampedText, FileError | Text.NotText>>>
   /** Follows links, enters each directory once, leaves out `.git` and `node_modules`; what cannot be listed is empty. */
   readonly walk: (directory: string, options: WalkOptions) => Effect.Effect<Walked>
+  /** What stands at each path; no link is followed. In short passes: others are let in between. */
+  readonly looks: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Look | undefined>>
+  /** The same where anything looks different from before, or was touched since a time (`ctime`): of many files only these. */
+  readonly differing: (
+    before: ReadonlyMap<string, Look | undefined>,
+    since: number,
+  ) => Effect.Effect<ReadonlyArray<{ readonly path: string; readonly now: Look | undefined }>>
+  /** The directories in each of these. A link to one is none. */
+  readonly directories: (paths: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadonlyArray<string>>>
+  /**
+   * Copies what regular files hold into a directory that is closed to others, each content under its hash and once. No link is
+   * followed. It survives the process; after a power cut whoever reads it back has to compare the hash.
+   */
+  readonly keep: (
+    paths: ReadonlyArray<string>,
+    directory: string,
+    options: { readonly maxBytes: number },
+  ) => Effect.Effect<ReadonlyArray<Result.Result<Kept, FileError>>>
   readonly writeText: (path: string, file: Text.TextFile) => Effect.Effect<void, FileError>
   /** All or nothing. Follows a symlink, keeps mode and owner of what it replaces; a new file gets `mode` (0644). */
   readonly writeAtomic: (
@@ -97,7 +127,18 @@ export interface FilesShape {
     root: string,
     relative: string,
     data: Uint8Array | string,
-    options?: { readonly mode?: number; readonly makeParents?: boolean },
+    options?: {
+      readonly mode?: number
+      readonly makeParents?: boolean
+      /** The mode counts for a file that is there already, too. */
+      readonly exactMode?: boolean
+    },
+  ) => Effect.Effect<void, FileError>
+  /** Removes a file, or a link itself, never outside `root`; an empty directory with `directory`. What is not there is gone. */
+  readonly removeInside: (
+    root: string,
+    relative: string,
+    options?: { readonly directory?: boolean },
   ) => Effect.Effect<void, FileError>
   /** Creates the file with mode 0600 and missing parents with 0700. */
   readonly openAppend: (path: string) => Effect.Effect<AppendFile, FileError, Scope.Scope>
@@ -166,7 +207,22 @@ const memory = (disk: Disk): FilesShape => {
     // Nobody swaps anything in memory between two instructions.
     writeInside: (root, relative, data, options) =>
       Effect.flatMap(Effect.fromResult(partsBelow(root, relative)), (parts) =>
-        writeAtomic([root.replace(/\/+$/, ""), ...parts].join("/"), data, options),
+        writeAtomic([root.replace(/\/+$/, ""), ...parts].join("/"), data, options).pipe(
+          Effect.andThen(
+            attempt("write", relative, () => {
+              const mode = options?.exactMode === true ? options.mode : undefined
+              if (mode !== undefined) disk.file([root.replace(/\/+$/, ""), ...parts].join("/")).mode = mode
+            }),
+          ),
+        ),
+      ),
+    removeInside: (root, relative, options) =>
+      Effect.flatMap(Effect.fromResult(partsBelow(root, relative)), (parts) =>
+        attempt("remove", relative, () => {
+          const at = [root.replace(/\/+$/, ""), ...parts].join("/")
+          if (options?.directory === true && disk.directory(at).children.size > 0) throw new DiskFault("ENOTEMPTY", at)
+          disk.remove(at, { recursive: options?.directory === true, force: true })
+        }),
       ),
     openAppend: Effect.fnUntraced(function* (path) {
       const clock = yield* Clock.Clock

@@ -50,6 +50,9 @@ export interface RunOptions {
   readonly maxOutputBytes?: number
   /** The command looks at history alone, at no file of the work tree: no content filter can run, so none has to be looked for. */
   readonly historyOnly?: boolean
+  readonly stdin?: string
+  /** Output that is longer than `maxOutputBytes` goes here as it is. */
+  readonly spillTo?: string
 }
 
 export interface GitShape {
@@ -219,7 +222,7 @@ export const findRoot = Effect.fnUntraced(function* (cwd: string) {
 })
 
 /** The git directory of a root: `.git` itself, or what a worktree's `.git` file names. */
-const gitDirectory = Effect.fnUntraced(function* (root: string) {
+export const gitDirectory = Effect.fnUntraced(function* (root: string) {
   const path = yield* Path.Path
   const dot = path.join(root, ".git")
   const link = /^gitdir: (.+?)\r?\n?$/.exec((yield* textOf(dot)) ?? "")?.[1]
@@ -289,6 +292,8 @@ export class Git extends Context.Service<Git, GitShape>()("troupe/platform/Git")
           env: { ...environment(host.allEnv), ...env },
           timeout: options.timeout ?? "10 seconds",
           maxOutputBytes: options.maxOutputBytes ?? 1_000_000,
+          ...(options.stdin !== undefined && { stdin: options.stdin }),
+          ...(options.spillTo !== undefined && { spillTo: options.spillTo }),
         })
       const filters = Effect.fnUntraced(function* (cwd: string) {
         const ask = (...scope: ReadonlyArray<string>) =>

@@ -4,6 +4,11 @@ export interface Entry {
   /** Relative to the root of the working tree. */
   readonly path: string
   readonly mode: number
+  /** Of its content. */
+  readonly id: string
+  /** What git saw of the file in the working tree when it last looked; its times in milliseconds. */
+  readonly size: number
+  readonly mtime: number
 }
 
 export const submodule = 0o160000
@@ -49,7 +54,13 @@ const readWith = (bytes: Uint8Array, hash: number): ReadonlyArray<Entry> | undef
     const name = new Uint8Array(kept + stop - at)
     name.set(before.subarray(0, kept))
     name.set(bytes.subarray(at, stop), kept)
-    entries.push({ path: decoder.decode(name), mode: view.getUint32(start + 24) })
+    entries.push({
+      path: decoder.decode(name),
+      mode: view.getUint32(start + 24),
+      id: hex(bytes.subarray(start + 40, start + 40 + hash)),
+      size: view.getUint32(start + 36),
+      mtime: view.getUint32(start + 8) * 1000 + view.getUint32(start + 12) / 1e6,
+    })
     before = name
     at = version === 4 ? stop + 1 : start + (Math.floor((stop - start) / 8) + 1) * 8
   }
@@ -61,3 +72,10 @@ const readWith = (bytes: Uint8Array, hash: number): ReadonlyArray<Entry> | undef
 }
 
 const decoder = new TextDecoder()
+
+const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+const hex = (bytes: Uint8Array): string => {
+  let text = ""
+  for (const byte of bytes) text += digits[byte]
+  return text
+}

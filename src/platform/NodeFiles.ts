@@ -13,6 +13,7 @@ import { type AppendFile, Files, type FilesShape, toBytes } from "./Files.ts"
 import * as NodeBulk from "./NodeBulk.ts"
 import * as NodeInside from "./NodeInside.ts"
 import * as NodeLock from "./NodeLock.ts"
+import * as NodeLooks from "./NodeLooks.ts"
 import * as Text from "./Text.ts"
 
 /** Not the pid: a process of the same number may have left a file of that name behind when it was killed. */
@@ -227,9 +228,14 @@ export const layer: Layer.Layer<Files> = Layer.succeed(Files, {
   stamps: NodeBulk.stamps,
   readTexts: NodeBulk.readTexts,
   walk: NodeBulk.walk,
+  looks: NodeLooks.looks,
+  differing: NodeLooks.differing,
+  directories: NodeLooks.directories,
+  keep: NodeLooks.keep,
   writeText: (at, file) => writeAtomic(at, Text.encode(file.text, file)),
   writeAtomic,
   writeInside: NodeInside.writeInside,
+  removeInside: NodeInside.removeInside,
   openAppend,
   lock: (name) => NodeLock.lock(name),
   changedAt,

@@ -92,7 +92,9 @@ const fill = async (handle: fs.promises.FileHandle, bytes: Uint8Array, mode: num
 }
 
 const modeOf = (before: fs.Stats | undefined, options: Options): number =>
-  before === undefined ? (options?.mode ?? 0o666 & ~process.umask()) : before.mode & 0o7777
+  before === undefined || (options?.exactMode === true && options.mode !== undefined)
+    ? (options?.mode ?? 0o666 & ~process.umask())
+    : before.mode & 0o7777
 
 const tempName = (name: string): string => `.${name.slice(0, 60)}.${run}.${serial++}.tmp`
 
@@ -132,11 +134,12 @@ const replace = async (place: Place, name: string, shown: string, bytes: Uint8Ar
   await place.handle.sync().catch(() => {})
 }
 
+/** Walks to the directory that the last name stands in, each step through the one before. */
 const throughDescriptors = async (
   root: string,
   parts: ReadonlyArray<string>,
-  bytes: Uint8Array,
-  options: Options,
+  makeParents: boolean,
+  use: (place: Place, name: string, shown: string) => Promise<void>,
 ): Promise<void> => {
   const open = [await openRoot(root)]
   try {
@@ -145,14 +148,36 @@ const throughDescriptors = async (
     for (const part of parts.slice(0, -1)) {
       if (place === undefined) return
       here = path.join(here, part)
-      place = await step(place, part, here, options?.makeParents === true)
+      place = await step(place, part, here, makeParents)
       open.push(place)
     }
     const name = parts.at(-1)
-    if (place !== undefined && name !== undefined) await replace(place, name, path.join(here, name), bytes, options)
+    if (place !== undefined && name !== undefined) await use(place, name, path.join(here, name))
   } finally {
     for (const one of open) await one.handle.close().catch(() => {})
   }
+}
+
+const writeThrough = (root: string, parts: ReadonlyArray<string>, bytes: Uint8Array, options: Options) =>
+  throughDescriptors(root, parts, options?.makeParents === true, (place, name, shown) =>
+    replace(place, name, shown, bytes, options),
+  )
+
+const gone = (cause: unknown): void => {
+  if (codeOf(cause) !== "ENOENT") throw cause
+}
+
+const removeThrough = (root: string, parts: ReadonlyArray<string>, directory: boolean) =>
+  throughDescriptors(root, parts, false, async (place, name) => {
+    await (directory ? fs.promises.rmdir(place.at(name)) : fs.promises.unlink(place.at(name))).catch(gone)
+  }).catch(gone)
+
+const removeVerified = async (root: string, parts: ReadonlyArray<string>, directory: boolean): Promise<void> => {
+  const parent = path.join(root, ...parts.slice(0, -1))
+  const now = await fs.promises.realpath(parent)
+  if (now !== parent) throw swapped(path.join(root, ...parts), `${parent} leads to ${now}`)
+  const at = path.join(root, ...parts)
+  await (directory ? fs.promises.rmdir(at) : fs.promises.unlink(at)).catch(gone)
 }
 
 /** Where directories cannot be walked by descriptor. A swap that is undone within one rename is not seen. */
@@ -196,7 +221,17 @@ export const writeInside: FilesShape["writeInside"] = (root, relative, data, opt
     const parts = yield* Effect.fromResult(partsBelow(root, plain))
     const bytes = toBytes(data)
     yield* Effect.tryPromise({
-      try: () => (byDescriptor ? throughDescriptors : withVerification)(root, parts, bytes, options),
+      try: () => (byDescriptor ? writeThrough : withVerification)(root, parts, bytes, options),
       catch: (cause) => fromCause("write", path.join(root, relative), cause),
+    })
+  }).pipe(Effect.uninterruptible)
+
+export const removeInside: FilesShape["removeInside"] = (root, relative, options) =>
+  Effect.gen(function* () {
+    const plain = process.platform === "win32" ? relative.replaceAll("\\", "/") : relative
+    const parts = yield* Effect.fromResult(partsBelow(root, plain))
+    yield* Effect.tryPromise({
+      try: () => (byDescriptor ? removeThrough : removeVerified)(root, parts, options?.directory === true),
+      catch: (cause) => fromCause("remove", path.join(root, relative), cause),
     })
   }).pipe(Effect.uninterruptible)

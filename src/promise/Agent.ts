@@ -12,6 +12,8 @@ import type { Content } from "../protocol/Content.ts"
 import type { Event, EventOf } from "../protocol/Event.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Terminal from "../protocol/Terminal.ts"
+import type { RewindReport } from "../session/Rewind.ts"
+import type { Checkpoint } from "../session/RewindPlan.ts"
 import type { Usage } from "../protocol/Usage.ts"
 import * as Allowance from "./Allowance.ts"
 import * as TroupeError from "./TroupeError.ts"
@@ -69,6 +71,13 @@ export interface Agent<A = unknown> extends AsyncDisposable {
   readonly interrupt: (kind?: "abort" | "stop") => Promise<boolean>
   readonly setModel: (model: string) => Promise<void>
   readonly setPermissionMode: (mode: PermissionMode) => Promise<void>
+  /** What can be gone back to, in its order: the prompts, and earlier goings back. Open the session with `checkpoints: true`. */
+  readonly checkpoints: () => Promise<ReadonlyArray<Checkpoint>>
+  /**
+   * Goes back to before a prompt (its id, or its number from 1): files, conversation or both. Rejects with `rewind_refused` while a turn
+   * runs, and where others have changed the same files, unless told to `force` it.
+   */
+  readonly rewind: (to: string, options?: Agents.RewindOptions) => Promise<RewindReport>
   /** Whether a turn runs, how many prompts wait behind it, and what the next request will use. */
   readonly status: () => Promise<AgentStatus>
   /** Ends what runs and gives the session free. It stays on disk and can be resumed. Closing twice is fine. */
@@ -142,6 +151,8 @@ export const make = <A>({ agent, scope, context, budget, output }: Parts<A>): Ag
     interrupt: (kind) => run(agent.interrupt(kind)),
     setModel: (model) => run(agent.setModel(model)),
     setPermissionMode: (mode) => run(agent.setPermissionMode(mode)),
+    checkpoints: () => run(agent.checkpoints),
+    rewind: (to, options) => run(agent.rewind(to, options)),
     status: () => run(Effect.zipWith(agent.status, agent.controls, (status, controls) => ({ ...status, ...controls }))),
     close,
     [Symbol.asyncDispose]: close,

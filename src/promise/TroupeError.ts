@@ -8,6 +8,7 @@ const codes = {
   JournalError: "journal",
   NoOutput: "no_output",
   PlaybookError: "playbook",
+  RewindRefused: "rewind_refused",
   SessionBusy: "session_busy",
   SessionNotFound: "session_not_found",
   SettingsError: "settings",

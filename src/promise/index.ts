@@ -6,6 +6,10 @@ export { codingTools, tool } from "./Tool.ts"
 export type { JsonSchemaObject, Tool, ToolAnswer, ToolContext, ToolOptions } from "./Tool.ts"
 export type { ModelProvider } from "./ModelProvider.ts"
 export { TroupeError, type TroupeErrorCode } from "./TroupeError.ts"
+/** What a session can go back to before, how it goes back, and what became of it. */
+export type { RewindOptions } from "../agents/Agent.ts"
+export type { RewindReport } from "../session/Rewind.ts"
+export type { Checkpoint } from "../session/RewindPlan.ts"
 /** What a model provider throws to say what went wrong, and whether trying again may help. */
 export { ProviderError, type ProviderRequest, type WholeReply } from "../model/Provider.ts"
 /** What a permission callback is asked about. */

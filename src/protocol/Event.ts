@@ -42,6 +42,17 @@ export const MissCause = Schema.Literals([
   "evicted",
 ])
 export type MissCause = typeof MissCause.Type
+/** A file as it was: what it held (a hash, or `git:` and the id of a blob; empty where that was not kept), its size and mode. */
+export const FileState = Schema.Struct({ content: Schema.String, size: Schema.Finite, mode: Schema.Finite })
+export type FileState = typeof FileState.Type
+
+/** Absent: there was no file. */
+export const FileChange = Schema.Struct({
+  path: Schema.String,
+  before: Schema.optionalKey(FileState),
+  after: Schema.optionalKey(FileState),
+})
+export type FileChange = typeof FileChange.Type
 
 const durable = {
   SessionStarted: {
@@ -303,6 +314,18 @@ const durable = {
     promptId: Schema.String,
     /** The sequence of the first record that does not count any more. */
     to: Schema.Finite,
+  },
+  /** Files were changed; what they held before is kept. */
+  Checkpointed: {
+    uuid: Schema.String,
+    /** The prompt that it was done for. */
+    promptId: Schema.String,
+    /** A call, work in the background, a call that a crash cut off, or going back itself. */
+    cause: Schema.Literals(["call", "background", "crash", "rewind"]),
+    toolUseId: Schema.optionalKey(Schema.String),
+    /** Where to it went back. */
+    to: Schema.optionalKey(Schema.String),
+    changes: Schema.Array(FileChange),
   },
   Diagnosed: {
     level: Schema.Literals(["info", "warning", "error"]),

@@ -176,6 +176,7 @@ export class History {
         return this.compacted(event)
       // What it takes back is left out by `fold`.
       case "Rewound":
+      case "Checkpointed":
       case "RetryWaiting":
       case "PermissionDecided":
       case "SubagentStarted":

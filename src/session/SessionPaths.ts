@@ -14,6 +14,10 @@ export const journalPath = (host: Config, id: string): string => `${sessionDirec
 export const blobPath = (host: Config, id: string, hash: string): string =>
   `${sessionDirectory(host, id)}/blobs/${hash}`
 
+/** What files held before this session changed them. */
+export const fileHistoryDirectory = (host: Config, id: string): string =>
+  `${host.configDir}/file-history/${id.toLowerCase()}`
+
 export const projectsDirectory = (host: Config): string => `${host.configDir}/projects`
 export const transcriptPath = (host: Config, cwd: string, id: string): string =>
   `${projectsDirectory(host)}/${projectName(cwd)}/${id.toLowerCase()}.jsonl`

@@ -88,7 +88,12 @@ export const open: (
     const write = (record: JournalRecord): Effect.Effect<void> =>
       Effect.suspend(() => {
         const due = linesOf(record)
-        return due.length === 0 ? Effect.void : Effect.catch(add(due), report)
+        if (record.event._tag === "Rewound") present.branch(record.event.to)
+        if (due.length === 0) return Effect.void
+        return Effect.andThen(
+          Effect.catch(add(due), report),
+          Effect.sync(() => present.passed(due)),
+        )
       })
 
     // Line by line, since the directory and version in a line are those of its time.
@@ -104,6 +109,10 @@ class Present {
   /** The last line was cut: the next one must begin on a line of its own. */
   openEnd: boolean
 
+  /** The lines of the conversation as it stands, in their order. */
+  private trail: Array<{ readonly seq: number; readonly uuid: string }> = []
+  private branched = false
+
   constructor(parsed: TranscriptFile.ParsedTranscript) {
     this.openEnd = parsed.openEnd
     for (const line of parsed.lines) {
@@ -116,6 +125,19 @@ class Present {
   missing(due: ReadonlyArray<Line>): ReadonlyArray<Line> {
     const isNew = (line: Line) => line.uuid !== undefined && !this.uuids.has(line.uuid)
     return due.some(isNew) ? due.filter((line) => line.uuid === undefined || isNew(line)) : []
+  }
+
+  /** What comes next goes on from the line before that record. */
+  branch(to: number): void {
+    this.trail = this.trail.filter(({ seq }) => seq < to)
+    this.parent = this.trail.at(-1)?.uuid
+    this.branched = true
+  }
+
+  passed(lines: ReadonlyArray<Line>): void {
+    for (const { seq, uuid } of lines) if (uuid !== undefined) this.trail.push({ seq, uuid })
+    // Behind a branch the last line of the file is not the last one of the conversation.
+    if (this.branched) this.parent = this.trail.at(-1)?.uuid
   }
 
   add(lines: ReadonlyArray<Line>): void {

@@ -127,6 +127,7 @@ export class TranscriptLines {
       case "SubagentEnded":
       case "HookRan":
       case "TransitionTaken":
+      case "Checkpointed":
       case "Rewound":
         return []
       case "Compacted":

@@ -117,6 +117,8 @@ export interface SkillsShape {
   readonly surviving: Effect.Effect<ReadonlyArray<UseLog.Surviving>>
   /** The conversation was compacted: answers what goes behind the summary. */
   readonly compacted: Effect.Effect<ReadonlyArray<UseLog.Surviving>>
+  /** The conversation went back: a skill that is used again says all of its text again. */
+  readonly wentBack: Effect.Effect<void>
   /** A resumed session has this text of a skill before it. */
   readonly remember: (name: string, content: string) => Effect.Effect<void>
   /** What waits for a person to agree. Reads the folder's skills. */
@@ -340,6 +342,7 @@ export const make = Effect.fnUntraced(function* (options: SkillsOptions) {
     usage: Effect.sync(log.usage),
     surviving: Effect.sync(log.surviving),
     compacted: Effect.sync(log.compacted),
+    wentBack: Effect.sync(log.wentBack),
     remember: (name, content) => Effect.sync(() => void log.note(name, content, "model")),
     reviews,
     help: Effect.map(settings, ({ overrides }) => helpOf(current.active, Listing.visibilityBy(overrides))),

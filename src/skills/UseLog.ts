@@ -43,6 +43,8 @@ export interface UseLog {
   readonly surviving: () => ReadonlyArray<Surviving>
   /** The conversation was replaced by a summary and what survives. */
   readonly compacted: () => ReadonlyArray<Surviving>
+  /** The conversation went back: which texts are still in it is not known. */
+  readonly wentBack: () => void
 }
 
 export const make = (): UseLog => {
@@ -85,6 +87,9 @@ export const make = (): UseLog => {
         used.set(name, { ...one, present: kept.some((other) => other.name === name && !other.cut) })
       }
       return kept
+    },
+    wentBack: () => {
+      for (const [name, one] of used) used.set(name, { ...one, present: false })
     },
   }
 }

@@ -37,6 +37,8 @@ export class FileMemory extends Context.Service<
     readonly forget: (path: string) => void
     /** After a resume: the typed output of an earlier Read, Write or Edit; anything else is ignored. */
     readonly learn: (structured: unknown) => void
+    /** The conversation went back: only this has been seen. */
+    readonly relearn: (structured: ReadonlyArray<unknown>) => void
   }
 >()("troupe/tools/FileMemory") {
   static readonly layer: Layer.Layer<FileMemory> = Layer.sync(FileMemory, () => make())
@@ -57,17 +59,22 @@ const make = (): FileMemory["Service"] => {
     const seenTo = from <= seen + 1 ? Math.max(seen, to) : seen
     files.set(path, { hash, seenTo: seenTo >= total ? Number.POSITIVE_INFINITY : seenTo })
   }
+  const learn = (structured: unknown) => {
+    const found = Option.getOrUndefined(decode(structured))
+    if (found === undefined) return
+    const { filePath, fileHash, startLine, numLines, totalLines } = "file" in found ? found.file : found
+    if (startLine === undefined || numLines === undefined || totalLines === undefined) sawAll(filePath, fileHash)
+    else sawLines(filePath, fileHash, { from: startLine, to: startLine + numLines - 1, total: totalLines })
+  }
   return {
     known: (path) => files.get(path),
     sawAll,
     sawLines,
     forget: (path) => void files.delete(path),
-    learn: (structured) => {
-      const found = Option.getOrUndefined(decode(structured))
-      if (found === undefined) return
-      const { filePath, fileHash, startLine, numLines, totalLines } = "file" in found ? found.file : found
-      if (startLine === undefined || numLines === undefined || totalLines === undefined) sawAll(filePath, fileHash)
-      else sawLines(filePath, fileHash, { from: startLine, to: startLine + numLines - 1, total: totalLines })
+    learn,
+    relearn: (structured) => {
+      files.clear()
+      for (const one of structured) learn(one)
     },
   }
 }

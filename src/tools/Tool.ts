@@ -19,6 +19,7 @@ export class ToolFailure extends Schema.TaggedError<ToolFailure>()("ToolFailure"
 /** What a call would do to the world, found from its input before it runs. Paths are absolute. */
 export interface Effects {
   readonly reads?: ReadonlyArray<string>
+  /** All it may change; left out, nobody knows, unless it only reads. */
   readonly writes?: ReadonlyArray<string>
   /** The command line it would execute. */
   readonly executes?: string

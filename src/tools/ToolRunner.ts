@@ -20,6 +20,7 @@ import type { Host } from "../platform/Host.ts"
 import type { Ripgrep } from "../platform/Ripgrep.ts"
 import type { ToolResultContent } from "../protocol/Content.ts"
 import type { EventOf, ToolOutcome } from "../protocol/Event.ts"
+import { type Change, Checkpoints } from "../session/Checkpoints.ts"
 import { Controls } from "../session/Controls.ts"
 import type { PendingCall } from "../session/History.ts"
 import type { JournalError } from "../session/JournalError.ts"
@@ -74,6 +75,7 @@ const make = Effect.gen(function* () {
   const examine = yield* Examine.make
   const bounded = yield* Results.make
   const hooks = yield* ToolHooks.make
+  const checkpoints = yield* Checkpoints
 
   /** Calls that may have changed something: a link, the directory that paths start from. */
   let changes = 0
@@ -163,6 +165,8 @@ const make = Effect.gen(function* () {
     yield* Budget.charge({ toolCalls: 1 })
     const startedAt = yield* Clock.currentTimeMillis
     const evidence = yield* ready.invocation.evidence
+    const change = yield* changeOf(ready)
+    if (change !== undefined) yield* checkpoints.before(change)
     return yield* Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
         yield* began(ready, evidence)
@@ -173,8 +177,20 @@ const make = Effect.gen(function* () {
         yield* end(call, outcome, { ...result, content: after.updatedOutput ?? content }, startedAt)
         yield* also(ready, [...(result.messages ?? []), ...after.context], result.controls)
         return outcome
-      }),
+      }).pipe(Effect.ensuring(change === undefined ? Effect.void : checkpoints.after(change))),
     )
+  })
+
+  /** What it may change: the files it names, any if it names none, or if hooks run behind it. */
+  const changeOf = Effect.fnUntraced(function* ({ ask, call, invocation, tool }: Ready) {
+    if (invocation.readOnly) return undefined
+    const { executes, writes } = yield* invocation.effects
+    if (writes?.length === 0) return undefined
+    const { concerns } = yield* HookEngine
+    const isNamed = executes === undefined && writes !== undefined && !concerns("PostToolUse", tool.name)
+    const paths = isNamed ? ask.call.paths?.flatMap(({ kind, real }) => (kind === "write" ? [real] : [])) : undefined
+    const change: Change = { id: call.id, ...(paths !== undefined && { paths }) }
+    return change
   })
 
   /** PreToolUse. What is said there goes into the decision; other arguments are looked at like the model's. */

@@ -30,7 +30,8 @@ export const realWorld = (book: Playbook, cwd: string, config = path.join(cwd, "
       ),
     ),
   )
-  return Runtime.layer({ provider: ScriptedModel.layer(book) }).pipe(Layer.provideMerge(platform))
+  const model = ScriptedModel.layer(book)
+  return Layer.merge(Runtime.layer({ provider: model }), model).pipe(Layer.provideMerge(platform))
 }
 
 /** A directory of its own, gone afterwards. */

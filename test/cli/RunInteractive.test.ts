@@ -38,6 +38,21 @@ describe("a session at the terminal", () => {
     }),
   )
 
+  it.effect("goes back only after the person has seen what would happen, and agreed", () =>
+    Effect.gen(function* () {
+      const answers = ["/rewind", "1", "f", "n", "/rewind 1 both", "y", "/rewind 1 everything", "/rewind", ""]
+      const { code, log, out } = yield* start(Stage.says("done"), answers.map(line))
+      assert.strictEqual(yield* code, 0)
+      assert.deepStrictEqual(log, ["rewind 1 code dry", "rewind 1 both dry", "rewind 1 both"])
+      assert.match(out(), /1 {2}1970-01-01 00:00 UTC {2}fix it {2}1 file/)
+      assert.match(
+        out(),
+        /restore a\.txt {2}\+2 -1[^]*Nothing was changed\.[^]*1 file put back:[^]*from before: fix it/,
+      )
+      assert.include(out(), '"everything" is none of both, files, conversation.')
+    }),
+  )
+
   it.effect("puts what waits to the person when they ask for it, and says what came of it", () =>
     Effect.gen(function* () {
       const stage = yield* Stage.make(Stage.says("done"))

@@ -14,6 +14,7 @@ import { OutputError, type Sink } from "../../src/cli/Output.ts"
 import type { Signal, Stdio } from "../../src/cli/Stdio.ts"
 import type { Content } from "../../src/protocol/Content.ts"
 import type { Event } from "../../src/protocol/Event.ts"
+import type { Checkpoint } from "../../src/session/RewindPlan.ts"
 import type { PermissionMode } from "../../src/protocol/PermissionMode.ts"
 import * as Events from "./events.ts"
 
@@ -40,6 +41,9 @@ export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["re
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
   const controls: { model: string; permissionMode: PermissionMode } = { model: "sonnet", permissionMode: "default" }
   const asked = { status: 0 }
+  const points: ReadonlyArray<Checkpoint> = [
+    { id: "p1", uuid: "p1", kind: "prompt", seq: 3, time: 0, text: "fix it", files: ["/w/a.txt"], current: true },
+  ]
   let busy = 0
   let interrupted = yield* Deferred.make<void>()
 
@@ -78,6 +82,14 @@ export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["re
     addDirectory: (directory) => Effect.sync(() => (log.push(`add ${directory}`), directory)),
     rewriter,
     idle: Effect.sync(() => void log.push("idle")),
+    checkpoints: Effect.succeed(points),
+    rewind: (to, { dryRun = false, force = false, what = "both" } = {}) =>
+      Effect.sync(() => {
+        log.push(`rewind ${to} ${what}${dryRun ? " dry" : ""}${force ? " forced" : ""}`)
+        const files = [{ path: "/w/a.txt", action: "restored" as const, insertions: 2, deletions: 1 }]
+        const point = { id: to, text: "fix it", time: 0 }
+        return { to: point, what, dryRun, files, conversation: !dryRun && what !== "code" }
+      }),
     prompt: turn,
     steer: (content, options) => {
       if (busy > 0) return Effect.sync(() => void log.push(`steer ${options?.delivery} ${JSON.stringify(content)}`))

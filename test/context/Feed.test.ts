@@ -46,6 +46,22 @@ describe("the feed", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.effect("tells again what went with the conversation when that went back, and nothing else", () =>
+    Effect.gen(function* () {
+      const emitted: Array<string> = []
+      const feed = Feed.make({ emit: ({ content }) => Effect.sync(() => void emitted.push(content)) })
+      const news = [{ origin: "stays", content: "known" }]
+      yield* feed.register(() => Effect.sync(() => news.splice(0)))
+      yield* feed.gather(prompt)
+      news.push({ origin: "goes", content: "forgotten" })
+      yield* feed.gather(prompt)
+      feed.wentBack([{ origin: "stays", content: "known" }])
+      yield* feed.gather(prompt)
+      yield* feed.gather(prompt)
+      assert.deepStrictEqual(emitted, ["known", "forgotten", "forgotten"])
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("takes as told only what could be emitted", () =>
     Effect.gen(function* () {
       let broken = true
