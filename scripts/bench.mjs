@@ -259,6 +259,9 @@ limit("restart", kernel.restartUs, "µs")
 
 // ── prompt ────────────────────────────────────────────────────────────────────────────────────────────
 limit("first request, all tools (estimate)", estimateTokenCount(firstBody), "tokens", 8000)
+const cache = await measured("cache.mjs")
+limit(`not read from the cache, per new token (${cache.requests} requests)`, cache.ratio, "×", 1.03)
+limit("cache hits of a resumed session", cache.hitRate * 100, "%")
 
 server.disconnect()
 

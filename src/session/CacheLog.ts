@@ -141,8 +141,9 @@ export class CacheLog {
 
   private reason(asked: Asked): Pick<EventOf<"CacheMissed">, "cause" | "detail" | "layer"> {
     const past = this.pasts.findLast(({ model }) => model === asked.model)
-    if (past === undefined) {
-      const detail = `${this.last?.model} has been asked before, and now ${asked.model}: each model has a cache of its own.`
+    // One that comes back knows only what it was shown then, and that may be too far behind to be found.
+    if (past === undefined || this.last?.model !== asked.model) {
+      const detail = `${this.last?.model} was asked before, and now ${asked.model}: each model has a cache of its own.`
       return { layer: "model", cause: "model changed", detail }
     }
     if (this.edited === "compacted") {

@@ -360,6 +360,30 @@ describe("Model", () => {
     }).pipe(Effect.provide(Fake.layer(fake)))
   })
 
+  it.effect("does not offer again what the service would not have back, but what was thought since", () => {
+    const fake = script(
+      fails("invalid_request", { status: 400 }, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+      says("Fine"),
+      says("Good"),
+    )
+    return Effect.gen(function* () {
+      const thinking = { type: "thinking", thinking: "hm", signature: "sig" } as const
+      const hi = { type: "text", text: "Hi" } as const
+      const [hello, old] = [
+        { role: "user", content: "Hello" },
+        { role: "assistant", content: [thinking, hi] },
+      ] as const
+      const messages = [hello, old, { role: "user", content: "Again" } as const]
+      yield* collect(request({ messages }))
+      const since = { role: "assistant", content: [thinking, hi] } as const
+      yield* collect(request({ messages: [...messages, since, { role: "user", content: "And again" }] }))
+      assert.strictEqual(fake.asked.length, 3)
+      const shown = fake.asked[2]?.messages.map(({ content }) => content)
+      assert.deepStrictEqual(shown?.[1], [hi])
+      assert.deepStrictEqual(shown?.[3], [thinking, hi])
+    }).pipe(Effect.provide(Fake.layer(fake)))
+  })
+
   it.effect("leaves thinking out when the service does not accept it", () => {
     const refused = fails(
       "invalid_request",

@@ -135,6 +135,25 @@ describe("CacheLog", () => {
     assert.strictEqual(cause({ at: 4 * minutes }), "evicted")
   })
 
+  it("takes a model that comes back for another one", () => {
+    const { ask } = feed()
+    ask(first)
+    ask({ ...second, model: "opus", read: 0, written: 10_500 })
+    assert.strictEqual(
+      missOf(
+        ask({
+          ...second,
+          ends: [
+            [3, "b"],
+            [5, "c"],
+          ],
+          read: 4_000,
+        }),
+      )?.cause,
+      "model changed",
+    )
+  })
+
   it("says which message is another one, while it still knows them", () => {
     const { ask, log } = feed()
     const say = (content: string): Message => ({ role: "user", content })

@@ -134,6 +134,16 @@ const cases: ReadonlyArray<readonly [string, string | undefined, RegExp]> = [
     problem([user(Array.from({ length: 5 }, () => ({ type: "text" as const, text: "x", cache_control: mark })))]),
     /this request has 5/,
   ],
+  [
+    "something kept for long behind something kept for short",
+    problem([
+      user([
+        { type: "text", text: "x", cache_control: mark },
+        { type: "text", text: "y", cache_control: { type: "ephemeral", ttl: "1h" } },
+      ]),
+    ]),
+    /ttl 1h must not come after one with ttl 5m/,
+  ],
 ]
 
 describe("StrictApi", () => {
