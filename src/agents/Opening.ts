@@ -23,6 +23,7 @@ import * as RuleMatch from "../policy/RuleMatch.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
+import * as HandOver from "../session/HandOver.ts"
 import * as History from "../session/History.ts"
 import * as Journal from "../session/Journal.ts"
 import { JournalError } from "../session/JournalError.ts"
@@ -156,7 +157,8 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const began = { model, permissionMode, ...(effort !== undefined && { effort }) }
   // A copy says itself where it comes from.
   const { source } = origin
-  if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source })
+  const begins = source === "startup" ? { traceId: History.traceOf(sessionId) } : {}
+  if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source, ...begins })
   yield* recorder.emit({ _tag: "ControlsChanged", ...began, by: source })
   const complain = (message: string) => recorder.emit({ _tag: "Diagnosed", level: "warning", message })
   const problems = [...origin.problems, ...recorder.journal.problems]
@@ -243,7 +245,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
 
   // The agent, which rebuilds its state from the journal should it crash.
   const fresh = { system: yield* SessionContext.system(start, skills), listings }
-  const { system } = yield* PromptLatch.latch(recorder, fresh)
+  const { system } = yield* PromptLatch.latch(recorder, fresh, cwd)
   const known = { recorder, engine, start, skills, definitions, agents: listings["Agent"] ?? "", isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
@@ -320,6 +322,8 @@ const record = Effect.fnUntraced(function* (sessionId: string, origin: Origin, c
       why: "it exists already. Resume it with --resume, or choose another id.",
     })
   }
+  const elsewhere = HandOver.goneTo(journal.records, (yield* Host).configDir)
+  if (elsewhere !== undefined) return yield* new HandOver.SessionElsewhere({ sessionId, to: elsewhere })
   // Nothing of it can be read: going on would pretend that nothing had been said.
   if (origin.source !== "startup" && journal.records.length === 0) {
     return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })

@@ -10,6 +10,7 @@ import process from "node:process"
 import { Agents } from "../agents/Agents.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import { TroupeNode } from "../node/index.ts"
+import { Git } from "../platform/Git.ts"
 import { Host, make as makeHost } from "../platform/Host.ts"
 import { MarkdownIndex } from "../platform/MarkdownIndex.ts"
 import * as Runtime from "../Runtime.ts"
@@ -65,6 +66,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* instructionsList(job, stdio)
     case "Agents":
       return yield* agentsView(job, stdio)
+    case "Teleport":
+      return yield* teleport(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -259,6 +262,17 @@ const agentsView = (job: JobOf<"Agents">, stdio: Stdio) =>
     const { agentsCommand } = yield* Effect.promise(() => import("./AgentsCommand.ts"))
     return yield* agentsCommand(job, stdio)
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const teleport = (job: JobOf<"Teleport">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { teleported } = yield* Effect.promise(() => import("./TeleportCommand.ts"))
+    const NodeLocalSocket = yield* Effect.promise(() => import("../platform/NodeLocalSocket.ts"))
+    return yield* Effect.provide(teleported(job, stdio), NodeLocalSocket.layer)
+  }).pipe(
+    Effect.provide(
+      Layer.mergeAll(Settings.layer(settingsOptions(job)), Git.layer).pipe(Layer.provideMerge(TroupeNode.layer)),
+    ),
+  )
 
 const hooks = (job: JobOf<"HooksList" | "HooksExplain">, stdio: Stdio) =>
   Effect.gen(function* () {

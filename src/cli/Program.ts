@@ -11,6 +11,7 @@ import type { AgentsAsk } from "./AgentsView.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
+import * as TeleportProgram from "./TeleportProgram.ts"
 
 export const outputFormats = ["text", "json", "stream-json"] as const
 export const inputFormats = ["text", "stream-json"] as const
@@ -89,6 +90,7 @@ export type Wanted =
   | { readonly _tag: "MemoryView"; readonly what: MemoryViews; readonly flags: CommandFlags }
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
+  | { readonly _tag: "Teleport"; readonly job: TeleportProgram.TeleportJob | string; readonly flags: CommandFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -414,6 +416,9 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
       path,
     }),
   )
+
+  const shared = () => [...settingsOptions(), ...sharedOptions()]
+  TeleportProgram.register<CommandFlags>(program, add, shared, (job, flags) => want({ _tag: "Teleport", job, flags }))
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

@@ -301,6 +301,8 @@ export const make = (setup: Setup): SdkMessages => {
       case "Diagnosed":
       case "MessageImported":
       case "Rewound":
+      case "SessionHandedOver":
+      case "RulesGranted":
         return []
     }
   }

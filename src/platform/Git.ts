@@ -50,6 +50,8 @@ export interface RunOptions {
   readonly maxOutputBytes?: number
   /** The command looks at history alone, at no file of the work tree: no content filter can run, so none has to be looked for. */
   readonly historyOnly?: boolean
+  /** On top of everything else: where git is to keep an index or objects of ours. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface GitShape {
@@ -301,7 +303,7 @@ export class Git extends Context.Service<Git, GitShape>()("troupe/platform/Git")
       })
       const run: GitShape["run"] = Effect.fnUntraced(function* (cwd, args, options) {
         const names = options?.historyOnly === true ? [] : yield* filters(cwd)
-        return yield* spawn(cwd, args, withoutFilters([...new Set(names)]), options)
+        return yield* spawn(cwd, args, { ...withoutFilters([...new Set(names)]), ...options?.env }, options)
       })
       const status: GitShape["status"] = Effect.fnUntraced(function* (cwd, options) {
         if ((yield* Effect.provideContext(findRoot(cwd), files)) === undefined) return undefined

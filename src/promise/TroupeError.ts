@@ -10,6 +10,7 @@ const codes = {
   PlaybookError: "playbook",
   SessionBusy: "session_busy",
   SessionNotFound: "session_not_found",
+  SessionElsewhere: "session_elsewhere",
   SettingsError: "settings",
 } as const
 

@@ -122,6 +122,8 @@ export class TranscriptLines {
       case "HookRan":
       case "TransitionTaken":
       case "Rewound":
+      case "SessionHandedOver":
+      case "RulesGranted":
         return []
       case "Compacted":
         return event.layer === "summary" ? [...this.settle(), ...this.boundary(record, event)] : []
