@@ -7,6 +7,7 @@ import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import { join } from "node:path"
 import process from "node:process"
+import type { Agent } from "../agents/Agent.ts"
 import { Agents } from "../agents/Agents.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import { TroupeNode } from "../node/index.ts"
@@ -158,7 +159,14 @@ const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
       Effect.catch((error) => Effect.as(Effect.logWarning(error.message), undefined)),
       Effect.provideContext(yield* Effect.context<Settings | Runtime.Platform>()),
     )
-    const look = { dumb: dumb(), statusLine: status }
+    const platform = yield* Effect.context<Settings | Runtime.Platform>()
+    const travel = {
+      toFile: (agent: Agent, file: string | undefined) =>
+        Effect.flatMap(travelling, ({ toFile }) => Effect.provideContext(toFile(agent.sessionId, file), platform)),
+      handOver: (agent: Agent, address: string) =>
+        Effect.flatMap(travelling, ({ handOver }) => Effect.provideContext(handOver(agent, address), platform)),
+    }
+    const look = { dumb: dumb(), statusLine: status, travel }
     const door = { agents, stdio, reader, cwd, version: version(), history, pastes, trust, ...look }
     return yield* runInteractive(door, args)
   }).pipe(
@@ -168,6 +176,8 @@ const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
       ),
     ),
   )
+
+const travelling = Effect.promise(() => import("./TeleportPrompt.ts"))
 
 /** A prompt is text. Bytes of something else are better named than sent. */
 const onlyText = (stdio: Stdio, { inputFormat }: SessionArgs): Stdio => {

@@ -115,7 +115,10 @@ export const send = Effect.fn("HandOver.send")(function* (options: SendOptions) 
   const handOver = yield* Ids.uuid
   const connection = yield* Effect.mapError(sockets.connect(address.path, limits), (error) => failing(error.message))
   const answer = hear(connection, Answer).pipe(
-    Effect.flatMap((said) => ("refused" in said ? Effect.fail(failing(said.refused)) : Effect.succeed(said))),
+    Effect.filterOrFail(
+      (said) => !("refused" in said),
+      (said) => failing("refused" in said ? said.refused : ""),
+    ),
   )
   yield* say(connection, { protocol, token: address.token, sessionId: options.sessionId, handOver, configDir })
   const welcome = yield* answer

@@ -83,7 +83,7 @@ export const pack = Effect.fnUntraced(function* (cwd: string) {
   )
   const submodules = (yield* there(root, "ls-tree", "-r", "-z", "HEAD"))
     .split("\0")
-    .filter((line) => /^160000 /.test(line))
+    .filter((line) => line.startsWith("160000 "))
   if (submodules.length > 0) {
     const why = "it has submodules, which a bundle does not hold. Leave out --with-work-tree, and clone it over there"
     return yield* new TeleportError({ what, why })

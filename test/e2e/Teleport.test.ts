@@ -1,11 +1,12 @@
 /** A session goes to another directory and process, by file and from hand to hand, and nothing of it changes on the way. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import * as path from "node:path"
-import { endedWith, world } from "./world.ts"
+import { endedWith, resultOf, world } from "./world.ts"
 
 const one = "11111111-1111-4111-8111-111111111111"
 
@@ -96,5 +97,128 @@ describe.concurrent("teleport", () => {
         endedWith(yield* run(["-p", "and on", "--resume", one], there), 0)
         assert.strictEqual(bodies.at(-1)?.split("This session goes on in another directory").length, 2)
       }),
+  )
+
+  it.live("secrets stay at home, and the conversation is whole all the same", () =>
+    Effect.gen(function* () {
+      const key = "sk-ant-api03-abcdefghijklmnop1234"
+      const { directory, read, requests, run, write } = yield* world(talk)
+      write("note.txt", `plum\nANTHROPIC=${key}\npassword: "hunter2-x9"\n`)
+      endedWith(yield* run(["-p", "look", "--session-id", one]), 0)
+      const out = yield* run(["teleport", "export", "--latest", "--output", "out.teleport", "--json"], {
+        env: { MY_SERVICE_TOKEN: "plum-9-plum" },
+      })
+      endedWith(out, 0)
+      const told: unknown = JSON.parse(out.out)
+      assert.deepInclude(told, { sessionId: one, traceId: one.replaceAll("-", "") })
+      assert.match(out.out, /a key of Anthropic/)
+      const text = read("out.teleport")
+      assert.notInclude(text, key)
+      assert.notInclude(text, "hunter2")
+      assert.notInclude(text, "MY_SERVICE_TOKEN")
+      const env = { CLAUDE_CONFIG_DIR: path.join(directory, "other") }
+      endedWith(yield* run(["teleport", "import", "out.teleport"], { env }), 0)
+      const next = yield* run(["-p", "next", "--resume", one], { env })
+      endedWith(next, 0)
+      const last = (yield* requests).at(-1)
+      assert.isUndefined(last?.note.problem)
+      assert.include(JSON.stringify(last?.body.messages), "[redacted: a key of Anthropic]")
+    }),
+  )
+
+  it.live("a session that went on in two places has both lives afterwards, and says who wrote when", () =>
+    Effect.gen(function* () {
+      const { config, directory, run, work } = yield* world(talk)
+      const env = { CLAUDE_CONFIG_DIR: path.join(directory, "other") }
+      endedWith(yield* run(["-p", "begin", "--session-id", one]), 0)
+      endedWith(yield* run(["teleport", "export", one, "--output", "a"]), 0)
+      endedWith(yield* run(["teleport", "import", "a"], { env }), 0)
+      endedWith(yield* run(["-p", "at home", "--resume", one]), 0)
+      endedWith(yield* run(["-p", "abroad", "--resume", one], { env }), 0)
+      endedWith(yield* run(["teleport", "export", one, "--output", "b"], { env }), 0)
+      const home = fs.readFileSync(journal(config, one), "utf8")
+
+      const refused = yield* run(["teleport", "import", "b", "--on-conflict", "refuse"])
+      endedWith(refused, 1)
+      assert.strictEqual(fs.readFileSync(journal(config, one), "utf8"), home)
+
+      const merged = yield* run(["teleport", "import", "b", "--json"])
+      endedWith(merged, 0)
+      const { fork, notes, outcome } = JSON.parse(merged.out)
+      assert.strictEqual(outcome, "merged")
+      assert.match(String(notes), /here \(.+\) with \d+ records, the last of .+, and there \(.+\) with \d+, the last of/)
+      const kept = fs.readFileSync(journal(config, one), "utf8")
+      assert.include(kept, "abroad")
+      assert.notInclude(kept, "at home")
+      assert.include(kept, "in two places")
+      const lost = fs.readFileSync(journal(config, fork), "utf8")
+      assert.include(lost, "at home")
+      const on = resultOf(yield* run(["-p", "more", "--resume", fork, "--output-format", "json"]))
+      assert.strictEqual(on["result"], "Noted.")
+
+      // Again: all of it is here.
+      const again = yield* run(["teleport", "import", "b", "--json"])
+      assert.deepInclude(JSON.parse(again.out), { sessionId: one, outcome: "moved", cwd: work })
+      // And the other way round: here it is further on.
+      endedWith(yield* run(["-p", "further", "--resume", one]), 0)
+      const behind = yield* run(["teleport", "import", "b", "--json"])
+      assert.deepInclude(JSON.parse(behind.out), { outcome: "behind" })
+    }),
+  )
+
+  it.live("the work tree travels with what is not committed, and leaves its repository as it was", () =>
+    Effect.gen(function* () {
+      const { directory, env, run, work, write } = yield* world(talk)
+      const git = (cwd: string, ...args: ReadonlyArray<string>) =>
+        execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd, encoding: "utf8" })
+      git(work, "init", "-q", "-b", "trunk")
+      write("src/a.txt", "one\n")
+      write(".gitignore", "out/\n")
+      git(work, "add", ".")
+      git(work, "commit", "-qm", "first")
+      write("src/a.txt", "two\n")
+      write("src/new.txt", "fresh\n")
+      write("out/built", "x")
+      write(".env", "KEY=1")
+      write("staged.txt", "s\n")
+      git(work, "add", "staged.txt")
+      write(".git/hooks/post-checkout", `#!/bin/sh\ntouch ${directory}/ran\n`)
+      write(".git/hooks/post-index-change", `#!/bin/sh\ntouch ${directory}/ran\n`)
+      for (const hook of ["post-checkout", "post-index-change"]) fs.chmodSync(path.join(work, ".git/hooks", hook), 0o755)
+      git(work, "config", "core.fsmonitor", `touch ${directory}/ran`)
+      git(work, "config", "filter.x.clean", `touch ${directory}/ran; cat`)
+      write(".gitattributes", "*.txt filter=x\n")
+      const look = () =>
+        [".git/index", ".git/HEAD", ".git/refs/heads/trunk"].map((name) => fs.readFileSync(path.join(work, name), "hex"))
+      const objects = () => fs.readdirSync(path.join(work, ".git/objects"), { recursive: true }).length
+      endedWith(yield* run(["-p", "begin", "--session-id", one], { cwd: path.join(work, "src") }), 0)
+      fs.rmSync(path.join(directory, "ran"), { force: true })
+      const before = [look(), objects()]
+      const file = path.join(directory, "with.teleport")
+      const out = yield* run(["teleport", "export", one, "--output", file, "--with-work-tree"])
+      endedWith(out, 0)
+      assert.include(out.out, ".env")
+      assert.deepStrictEqual([look(), objects()], before)
+
+      const target = path.join(directory, "fresh/copy")
+      const there = { CLAUDE_CONFIG_DIR: path.join(directory, "other") }
+      const full = yield* run(["teleport", "import", file, "--cwd", work, "--with-work-tree"], { env: there })
+      endedWith(full, 1)
+      assert.match(full.err, /not empty/)
+      const came = yield* run(["teleport", "import", file, "--cwd", target, "--with-work-tree", "--json"], { env: there })
+      endedWith(came, 0)
+      assert.deepInclude(JSON.parse(came.out), { cwd: path.join(target, "src"), outcome: "created" })
+      assert.isFalse(fs.existsSync(path.join(directory, "ran")))
+      assert.strictEqual(fs.readFileSync(path.join(target, "src/a.txt"), "utf8"), "two\n")
+      assert.strictEqual(fs.readFileSync(path.join(target, "src/new.txt"), "utf8"), "fresh\n")
+      assert.isFalse(fs.existsSync(path.join(target, ".env")))
+      assert.isFalse(fs.existsSync(path.join(target, "out")))
+      assert.strictEqual(git(target, "status", "--porcelain"), " M src/a.txt\n?? .gitattributes\n?? src/new.txt\n?? staged.txt\n")
+      assert.strictEqual(git(target, "rev-parse", "HEAD"), git(work, "rev-parse", "HEAD"))
+      assert.strictEqual(git(target, "branch", "--show-current"), "trunk\n")
+      assert.deepStrictEqual(fs.readdirSync(path.join(directory, "fresh")), ["copy"])
+      assert.isDefined(env)
+      endedWith(yield* run(["-p", "on", "--resume", one], { env: there, cwd: path.join(target, "src") }), 0)
+    }),
   )
 })
