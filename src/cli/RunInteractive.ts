@@ -267,7 +267,9 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent, { trave
     case "/teleport": {
       if (travel === undefined) return say("bad", "This session cannot be exported from here.")
       const left = yield* Effect.result(travel.toFile(agent, argument === "" ? undefined : argument))
-      return left._tag === "Success" ? left.success.flatMap((line) => say("quiet", line)) : say("bad", left.failure.message)
+      return left._tag === "Success"
+        ? left.success.flatMap((line) => say("quiet", line))
+        : say("bad", left.failure.message)
     }
     case "/desktop": {
       if (travel === undefined) return say("bad", "This session cannot be handed over from here.")

@@ -26,11 +26,11 @@ import { tasks } from "../tools/TeleportTasks.ts"
 import * as HooksView from "./HooksView.ts"
 import { version } from "./PackageRoot.ts"
 import { visible, visibleJson } from "./Reveal.ts"
-import type { Stdio } from "./Stdio.ts"
+import { signalCodes, type Stdio } from "./Stdio.ts"
 import type { TeleportJob } from "./TeleportProgram.ts"
 
 type JobOf<What extends TeleportJob["what"]> = Extract<TeleportJob, { readonly what: What }>
-type Out = Pick<Stdio, "out" | "err">
+type Out = Pick<Stdio, "out" | "err" | "signal">
 
 /** Does it, and answers the exit code. */
 export const teleported = Effect.fnUntraced(function* (job: TeleportJob, stdio: Out) {
@@ -265,7 +265,7 @@ const received = Effect.fnUntraced(function* (job: JobOf<"receive">, stdio: Out)
     : stdio.out.write(
         `Waiting for one session, in ${cwd}. Over there: /desktop ${address}\nor, if it is closed:                troupe teleport send <session> --to '${address}'\n`,
       )
-  const arrived = yield* HandOver.receive({
+  const waiting = HandOver.receive({
     path,
     token,
     cwd,
@@ -274,5 +274,8 @@ const received = Effect.fnUntraced(function* (job: JobOf<"receive">, stdio: Out)
     ready: Effect.ignore(ready),
     refused: (why) => Effect.ignore(stdio.err.write(`troupe: somebody was sent away: ${why}\n`)),
   })
+  // What was begun is finished when somebody opens the session here.
+  const arrived = yield* Effect.raceFirst(waiting, stdio.signal)
+  if (typeof arrived === "string") return signalCodes[arrived]
   return yield* say(stdio, job.json, { ...arrived, cwd }, [...told(arrived, cwd), ...arrived.notes, goOn(arrived, cwd)])
 }, Effect.scoped)

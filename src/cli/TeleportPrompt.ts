@@ -17,19 +17,17 @@ export const toFile = (sessionId: string, file: string | undefined) =>
     Effect.provide(Git.layer),
   )
 
-export const handOver = Effect.fnUntraced(
-  function* (agent: Agent, address: string) {
-    const what = "The session cannot be handed over"
-    const { busy, queued } = yield* agent.status
-    if (busy || queued > 0) return yield* new TeleportError({ what, why: "something runs. Wait for its end, or press Ctrl-C" })
-    const context = yield* Effect.context<Effect.Services<ReturnType<typeof packed>>>()
-    const sent = yield* HandOver.send({
-      address,
-      sessionId: agent.sessionId,
-      packed: Effect.provideContext(packed(agent.sessionId), context),
-      commit: agent.handedOver,
-    })
-    return handedOver(agent.sessionId, sent)
-  },
-  Effect.provide(NodeLocalSocket.layer),
-)
+export const handOver = Effect.fnUntraced(function* (agent: Agent, address: string) {
+  const what = "The session cannot be handed over"
+  const { busy, queued } = yield* agent.status
+  if (busy || queued > 0)
+    return yield* new TeleportError({ what, why: "something runs. Wait for its end, or press Ctrl-C" })
+  const context = yield* Effect.context<Effect.Services<ReturnType<typeof packed>>>()
+  const sent = yield* HandOver.send({
+    address,
+    sessionId: agent.sessionId,
+    packed: Effect.provideContext(packed(agent.sessionId), context),
+    commit: agent.handedOver,
+  })
+  return handedOver(agent.sessionId, sent)
+}, Effect.provide(NodeLocalSocket.layer))

@@ -146,7 +146,10 @@ describe.concurrent("teleport", () => {
       endedWith(merged, 0)
       const { fork, notes, outcome } = JSON.parse(merged.out)
       assert.strictEqual(outcome, "merged")
-      assert.match(String(notes), /here \(.+\) with \d+ records, the last of .+, and there \(.+\) with \d+, the last of/)
+      assert.match(
+        String(notes),
+        /here \(.+\) with \d+ records, the last of .+, and there \(.+\) with \d+, the last of/,
+      )
       const kept = fs.readFileSync(journal(config, one), "utf8")
       assert.include(kept, "abroad")
       assert.notInclude(kept, "at home")
@@ -184,12 +187,15 @@ describe.concurrent("teleport", () => {
       git(work, "add", "staged.txt")
       write(".git/hooks/post-checkout", `#!/bin/sh\ntouch ${directory}/ran\n`)
       write(".git/hooks/post-index-change", `#!/bin/sh\ntouch ${directory}/ran\n`)
-      for (const hook of ["post-checkout", "post-index-change"]) fs.chmodSync(path.join(work, ".git/hooks", hook), 0o755)
+      for (const hook of ["post-checkout", "post-index-change"])
+        fs.chmodSync(path.join(work, ".git/hooks", hook), 0o755)
       git(work, "config", "core.fsmonitor", `touch ${directory}/ran`)
       git(work, "config", "filter.x.clean", `touch ${directory}/ran; cat`)
       write(".gitattributes", "*.txt filter=x\n")
       const look = () =>
-        [".git/index", ".git/HEAD", ".git/refs/heads/trunk"].map((name) => fs.readFileSync(path.join(work, name), "hex"))
+        [".git/index", ".git/HEAD", ".git/refs/heads/trunk"].map((name) =>
+          fs.readFileSync(path.join(work, name), "hex"),
+        )
       const objects = () => fs.readdirSync(path.join(work, ".git/objects"), { recursive: true }).length
       endedWith(yield* run(["-p", "begin", "--session-id", one], { cwd: path.join(work, "src") }), 0)
       fs.rmSync(path.join(directory, "ran"), { force: true })
@@ -205,7 +211,9 @@ describe.concurrent("teleport", () => {
       const full = yield* run(["teleport", "import", file, "--cwd", work, "--with-work-tree"], { env: there })
       endedWith(full, 1)
       assert.match(full.err, /not empty/)
-      const came = yield* run(["teleport", "import", file, "--cwd", target, "--with-work-tree", "--json"], { env: there })
+      const came = yield* run(["teleport", "import", file, "--cwd", target, "--with-work-tree", "--json"], {
+        env: there,
+      })
       endedWith(came, 0)
       assert.deepInclude(JSON.parse(came.out), { cwd: path.join(target, "src"), outcome: "created" })
       assert.isFalse(fs.existsSync(path.join(directory, "ran")))
@@ -213,7 +221,10 @@ describe.concurrent("teleport", () => {
       assert.strictEqual(fs.readFileSync(path.join(target, "src/new.txt"), "utf8"), "fresh\n")
       assert.isFalse(fs.existsSync(path.join(target, ".env")))
       assert.isFalse(fs.existsSync(path.join(target, "out")))
-      assert.strictEqual(git(target, "status", "--porcelain"), " M src/a.txt\n?? .gitattributes\n?? src/new.txt\n?? staged.txt\n")
+      assert.strictEqual(
+        git(target, "status", "--porcelain"),
+        " M src/a.txt\n?? .gitattributes\n?? src/new.txt\n?? staged.txt\n",
+      )
       assert.strictEqual(git(target, "rev-parse", "HEAD"), git(work, "rev-parse", "HEAD"))
       assert.strictEqual(git(target, "branch", "--show-current"), "trunk\n")
       assert.deepStrictEqual(fs.readdirSync(path.join(directory, "fresh")), ["copy"])
