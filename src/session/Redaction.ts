@@ -19,7 +19,7 @@ export interface Redaction {
 const structural = new Set(
   (
     "_tag type role uuid id promptId toolUseId tool_use_id requestId messageId agentId hookId handOver sessionId traceId media_type " +
-    "ledger model tool name stopReason outcome"
+    "ledger signature model tool name stopReason outcome"
   ).split(" "),
 )
 
@@ -44,13 +44,11 @@ export const make = (known: KnownSecrets): Redaction => {
     }
     if (Array.isArray(value)) return value.map((part) => walk(part, key))
     if (typeof value !== "object" || value === null) return value
-    if (isPicture(value)) return value
+    if (isOpaque(value)) return value
     const next = Object.fromEntries(Object.entries(value).map(([name, part]) => [text(name), walk(part, name)]))
     // It is signed: with other words the service refuses it.
-    const isThinking = "type" in value && (value.type === "thinking" || value.type === "redacted_thinking")
-    return isThinking && JSON.stringify(next) !== JSON.stringify(value)
-      ? { type: "text", text: "[thinking that named a secret was left out]" }
-      : next
+    const isChanged = "type" in value && value.type === "thinking" && JSON.stringify(next) !== JSON.stringify(value)
+    return isChanged ? { type: "text", text: "[thinking that named a secret was left out]" } : next
   }
 
   return {
@@ -63,7 +61,9 @@ export const make = (known: KnownSecrets): Redaction => {
   }
 }
 
-const isPicture = (value: object): boolean => "type" in value && value.type === "base64" && "data" in value
+/** Pictures, and thinking that only the service can read. */
+const isOpaque = (value: object): boolean =>
+  "type" in value && (value.type === "base64" || value.type === "redacted_thinking") && "data" in value
 
 const isEvent = (value: unknown): value is RawRecord["event"] =>
   typeof value === "object" && value !== null && "_tag" in value && typeof value._tag === "string"
