@@ -17,7 +17,7 @@ const about = {
   redacted: {},
 }
 const { text } = TeleportFile.encode(about, records, new Map([["cost", { usd: 1 }]]), hash)
-const [first = "", ...rest] = text.trimEnd().split("\n")
+const [first = ""] = text.trimEnd().split("\n")
 const decode = (given: string) => TeleportFile.decode(given, hash)
 const why = (given: string): string => {
   const read = decode(given)
