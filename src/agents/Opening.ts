@@ -23,7 +23,7 @@ import * as RuleMatch from "../policy/RuleMatch.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
-import * as HandOver from "../session/HandOver.ts"
+import * as Elsewhere from "../session/Elsewhere.ts"
 import * as History from "../session/History.ts"
 import * as Journal from "../session/Journal.ts"
 import { JournalError } from "../session/JournalError.ts"
@@ -322,8 +322,8 @@ const record = Effect.fnUntraced(function* (sessionId: string, origin: Origin, c
       why: "it exists already. Resume it with --resume, or choose another id.",
     })
   }
-  const elsewhere = HandOver.goneTo(journal.records, (yield* Host).configDir)
-  if (elsewhere !== undefined) return yield* new HandOver.SessionElsewhere({ sessionId, to: elsewhere })
+  const elsewhere = Elsewhere.goneTo(journal.records, (yield* Host).configDir)
+  if (elsewhere !== undefined) return yield* new Elsewhere.SessionElsewhere({ sessionId, to: elsewhere })
   // Nothing of it can be read: going on would pretend that nothing had been said.
   if (origin.source !== "startup" && journal.records.length === 0) {
     return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })

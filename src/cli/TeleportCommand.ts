@@ -13,6 +13,7 @@ import { fromPlatform } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import { isSecretVariable } from "../security/Sensitive.ts"
+import * as Elsewhere from "../session/Elsewhere.ts"
 import * as HandOver from "../session/HandOver.ts"
 import * as Journal from "../session/Journal.ts"
 import * as RegularFile from "../session/RegularFile.ts"
@@ -161,7 +162,22 @@ const imported = Effect.fnUntraced(function* (job: JobOf<"import">, stdio: Out) 
   const refuse = (why: string) => new TeleportFile.TeleportError({ what: `${path} cannot be imported`, why })
   const arrive = Effect.fnUntraced(function* (cwd: string) {
     const { onConflict, sessionId } = job
-    return yield* Teleport.arrive({ file, cwd, sessionId, onConflict, version: version(), sections: yield* sections })
+    return yield* Teleport.arrive({
+      file,
+      cwd,
+      sessionId,
+      onConflict,
+      version: version(),
+      sections: yield* sections,
+    }).pipe(
+      Effect.catchTag("SessionBusy", ({ holder, sessionId }) =>
+        Effect.fail(
+          refuse(
+            `session ${sessionId} is in use here by ${holder === undefined ? "another process" : `process ${holder}`}. End that first, or add --session-id new`,
+          ),
+        ),
+      ),
+    )
   })
   let cwd: string
   let arrived: Teleport.Arrived
@@ -222,8 +238,8 @@ const sent = Effect.fnUntraced(function* (job: JobOf<"send">, stdio: Out) {
   const done = yield* Effect.scoped(
     Effect.gen(function* () {
       const journal = yield* Journal.open(sessionId)
-      const gone = HandOver.goneTo(journal.records, configDir)
-      if (gone !== undefined) return yield* new HandOver.SessionElsewhere({ sessionId, to: gone })
+      const gone = Elsewhere.goneTo(journal.records, configDir)
+      if (gone !== undefined) return yield* new Elsewhere.SessionElsewhere({ sessionId, to: gone })
       return yield* HandOver.send({
         address: job.to,
         sessionId,

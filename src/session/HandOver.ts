@@ -15,10 +15,10 @@ import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import { type Connection, LocalSocket, type SocketError } from "../platform/LocalSocket.ts"
 import type { EventOf } from "../protocol/Event.ts"
+import { isArriving, stagedAt } from "./Elsewhere.ts"
 import * as Divergence from "./Divergence.ts"
 import * as Journal from "./Journal.ts"
 import { type JournalError, journalError, type SessionBusy } from "./JournalError.ts"
-import type { JournalRecord } from "./JournalRecord.ts"
 import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 import * as Teleport from "./Teleport.ts"
@@ -43,24 +43,6 @@ const Answer = Schema.Union([
   Schema.Struct({ refused: Schema.String }),
 ])
 const Decided = Schema.Struct({ decided: Schema.String })
-
-/** The session goes on elsewhere; what is here is a copy. */
-export class SessionElsewhere extends Schema.TaggedError<SessionElsewhere>()("SessionElsewhere", {
-  sessionId: Schema.String,
-  to: Schema.String,
-}) {
-  override get message(): string {
-    return `Session ${this.sessionId} was handed over and goes on in ${this.to}. Resume it there (CLAUDE_CONFIG_DIR=${this.to} troupe --resume ${this.sessionId}), or go on in a copy: add --fork-session.`
-  }
-}
-
-/** Where a session has gone to, if it is not here any more. */
-export const goneTo = (records: ReadonlyArray<JournalRecord>, configDir: string): string | undefined => {
-  const last = records.findLast(
-    ({ event: { _tag } }) => _tag === "SessionHandedOver" || _tag === "SessionStarted",
-  )?.event
-  return last?._tag === "SessionHandedOver" && last.to !== configDir ? last.to : undefined
-}
 
 /** `path#token`, as the receiver prints it. */
 export const parseAddress = (address: string): { readonly path: string; readonly token: string } | undefined => {
@@ -238,19 +220,13 @@ const Staged = Schema.Struct({
 })
 type Staged = typeof Staged.Type
 
-const stagedAt = (host: Host["Service"], sessionId: string) => {
-  const directory = SessionPaths.sessionDirectory(host, sessionId)
-  return { file: `${directory}/arriving.teleport`, note: `${directory}/arriving.json` }
-}
-
 /** The note comes last: without it there is nothing. */
 const stage = Effect.fnUntraced(function* (staged: Staged, text: string) {
   const files = yield* Files
   const fs = yield* FileSystem.FileSystem
   const host = yield* Host
   const at = stagedAt(host, staged.sessionId)
-  const directory = SessionPaths.sessionDirectory(host, staged.sessionId)
-  yield* fs.makeDirectory(directory, { recursive: true, mode: 0o700 })
+  yield* fs.makeDirectory(at.directory, { recursive: true, mode: 0o700 })
   yield* files.writeAtomic(at.file, text, { mode: 0o600 })
   yield* files.writeAtomic(at.note, JSON.stringify(staged), { mode: 0o600 })
 })
@@ -305,7 +281,7 @@ const decodeStaged = Schema.decodeUnknownOption(Schema.fromJsonString(Staged))
 /** A session that was handed over to here by a process that did not live to see it is ours from now on. */
 export const settle: (sessionId: string) => Effect.Effect<void, JournalError | SessionBusy, Needs> = Effect.fnUntraced(
   function* (sessionId) {
-    if (!SessionPaths.isSessionId(sessionId)) return
+    if (!(yield* isArriving(sessionId))) return
     const at = stagedAt(yield* Host, sessionId)
     const bytes = yield* Effect.orElseSucceed(RegularFile.readIfThere(at.note), () => new Uint8Array(0))
     if (bytes.length === 0) return

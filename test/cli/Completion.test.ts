@@ -36,7 +36,19 @@ const place = (shell: Program.Shell) => {
 const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
   [
     "troupe ",
-    ["agents", "completion", "config", "demo", "hooks", "instructions", "memory", "model", "permissions", "skills"],
+    [
+      "agents",
+      "completion",
+      "config",
+      "demo",
+      "hooks",
+      "instructions",
+      "memory",
+      "model",
+      "permissions",
+      "skills",
+      "teleport",
+    ],
   ],
   ["troupe con", ["config"]],
   ["troupe config ", ["explain", "list", "set", "trust", "unset"]],
