@@ -116,6 +116,8 @@ export const feed = Effect.fnUntraced(function* (known: Known) {
       const news = yield* skills.announcement
       const changed = news === undefined ? [] : [{ origin: "skills", content: news }]
       if (moment.kind === "round") return changed
+      // Whoever types a command has chosen.
+      if (moment.text.trimStart().startsWith("/")) return changed
       const { hint } = yield* skills.consider(moment.text)
       return hint === undefined ? changed : [...changed, { origin: "skill hint", content: hint }]
     }),

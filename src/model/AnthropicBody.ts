@@ -5,7 +5,7 @@
  */
 import type { ContentBlock, TextBlock } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
-import { bytesOf, plainBlocks } from "./MessageText.ts"
+import { bytesOf, json, plainBlocks } from "./MessageText.ts"
 import type { ProviderRequest, ToolSchema } from "./Provider.ts"
 
 const breakpoint = { type: "ephemeral" } as const
@@ -30,9 +30,9 @@ export const encode = (request: ProviderRequest, stream: boolean): Uint8Array =>
     ...(request.metadata !== undefined && { metadata: request.metadata }),
   }
   const tools = request.tools.length > 0 ? [toolsText(request.tools, toolMark).slice(1, -1)] : []
-  tools.push(...(request.serverTools ?? []).map((tool) => JSON.stringify(tool)))
+  tools.push(...(request.serverTools ?? []).map(json))
   const toolsPart = tools.length > 0 ? `"tools":[${tools.join(",")}],` : ""
-  const start = utf8.encode(`${JSON.stringify(head).slice(0, -1)},${toolsPart}"messages":[`)
+  const start = utf8.encode(`${json(head).slice(0, -1)},${toolsPart}"messages":[`)
   return joined(start, messageBytes(request.messages, cached ? most - systemMarks - (toolMark ? 1 : 0) : 0))
 }
 
@@ -84,7 +84,7 @@ const toolsText = (tools: ReadonlyArray<ToolSchema>, marked: boolean): string =>
   if (before?.marked === marked) return before.text
   // A deferred tool is no part of what is cached.
   const last = tools.findLastIndex((tool) => tool.defer_loading !== true)
-  const text = JSON.stringify(
+  const text = json(
     tools.map((tool, index) => (marked && index === last ? { ...tool, cache_control: breakpoint } : tool)),
   )
   toolTexts.set(tools, { marked, text })
@@ -109,7 +109,7 @@ const markedBytes = (message: Message): Uint8Array => {
   if (at < 0) return bytesOf(message)
   const sent: ReadonlyArray<object> = blocks
   const content = sent.with(at, { ...blocks[at], cache_control: breakpoint })
-  return utf8.encode(JSON.stringify({ role: message.role, content }))
+  return utf8.encode(json({ role: message.role, content }))
 }
 
 /** Thinking takes no breakpoint, and neither does empty text. */

@@ -6,8 +6,14 @@ import type { ContentBlock } from "../protocol/Content.ts"
 import { toBlocks } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
 
-export const textOf = (message: Message): string =>
-  JSON.stringify({ role: message.role, content: plainBlocks(message) })
+/** Text that was cut may end in half a character: as JSON that is an escape, and the service refuses the whole request for it. */
+export const json = (value: object): string => {
+  const text = JSON.stringify(value)
+  return text.includes("\\ud") ? text.replaceAll(halfCharacter, "$1\ufffd") : text
+}
+const halfCharacter = /((?<!\\)(?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g
+
+export const textOf = (message: Message): string => json({ role: message.role, content: plainBlocks(message) })
 
 const utf8 = new TextEncoder()
 const known = new WeakMap<Message, Uint8Array>()

@@ -7,7 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Content, ContentBlock, TextBlock, ToolResultContent } from "./Content.ts"
-import { CompactionLayer, CompactionTrigger, NotedFacts } from "./Compaction.ts"
+import { CompactionLayer, CompactionTrigger, Health, NotedFacts } from "./Compaction.ts"
 import { Effort } from "./Effort.ts"
 import { PermissionMode } from "./PermissionMode.ts"
 import { StopReason, StreamEvent } from "./StreamEvent.ts"
@@ -69,7 +69,12 @@ const durable = {
     content: Content,
   },
   /** A prompt that the model is not shown. */
-  PromptRefused: { promptId: Schema.String, reason: Schema.String },
+  PromptRefused: {
+    promptId: Schema.String,
+    reason: Schema.String,
+    /** The harness has done itself what was asked for. */
+    done: Schema.optionalKey(Schema.Boolean),
+  },
   /** Said to the model by the harness, beside the conversation: a hook's words, a folder's instructions, a listing that changed. */
   ContextAdded: {
     uuid: Schema.String,
@@ -304,6 +309,10 @@ const ephemeral = {
     data: Schema.optionalKey(Schema.Unknown),
     elapsedMs: Schema.Finite,
   },
+  /** How full the conversation is: told when that has changed noticeably. */
+  ContextMeasured: { health: Health },
+  /** The conversation is being summed up, which takes as long as a reply. */
+  CompactionStarted: { trigger: CompactionTrigger },
   HookStarted: {
     hookId: Schema.String,
     hookEvent: Schema.String,

@@ -32,6 +32,30 @@ const marks = (blocks: ReadonlyArray<{ readonly cache_control?: object }>) =>
   blocks.map((block) => (block.cache_control === undefined ? "." : "x")).join("")
 
 describe("AnthropicBody", () => {
+  it("sends no half of a character, which the service refuses, and leaves what only looks like one", () => {
+    const half = "🎉".slice(0, 1)
+    const literal = String.raw`\ud83c \\ud83c`
+    const body = text({
+      ...base,
+      system: [{ type: "text", text: `A${half}` }],
+      tools: [{ ...tool("Read"), description: `${half}🎉` }],
+      messages: [
+        { role: "user", content: `cut ${half}` },
+        { role: "assistant", content: literal },
+        { role: "user", content: `${half}${half} 🎉 ${half}` },
+      ],
+    })
+    assert.notMatch(body, /(?<!\\)\\ud/i)
+    const { messages, system, tools } = JSON.parse(body)
+    const texts = messages.map((message: Message) => message.content).flat()
+    assert.deepStrictEqual(
+      texts.map((block: { readonly text: string }) => block.text),
+      ["cut \ufffd", literal, "\ufffd\ufffd 🎉 \ufffd"],
+    )
+    assert.strictEqual(system[0].text, "A\ufffd")
+    assert.strictEqual(tools[0].description, "\ufffd🎉")
+  })
+
   it("puts the tools that the service runs behind our own", () => {
     const search = { type: "web_search_20250305", name: "web_search", max_uses: 8 }
     const names = (request: ProviderRequest) => sent(request).tools.map((one) => ("name" in one ? one.name : ""))
