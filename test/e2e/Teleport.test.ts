@@ -232,4 +232,53 @@ describe.concurrent("teleport", () => {
       endedWith(yield* run(["-p", "on", "--resume", one], { env: there, cwd: path.join(target, "src") }), 0)
     }),
   )
+
+  it.live("a question that is open at home is asked again abroad, and answered there it is done there", () =>
+    Effect.gen(function* () {
+      const made = yield* world({
+        rules: [
+          { when: { tool: {} }, reply: "Written." },
+          { when: { turn: 1 }, reply: [{ tool: "Write", input: { file_path: "a.txt", content: "x" } }] },
+          { reply: "Written." },
+        ],
+      })
+      const { directory, run, start, work } = made
+      const flags = ["--input-format", "stream-json", "--output-format=stream-json", "--verbose"]
+      const talking = [...flags, "--permission-prompt-tool=stdio"]
+      const say = (content: string) => `${JSON.stringify({ type: "user", message: { role: "user", content } })}\n`
+      const question = (out: string) =>
+        out.split("\n").find((line) => line.includes('"subtype":"can_use_tool"') && line.endsWith("}"))
+
+      const home = yield* start([...talking, "--session-id", one], { input: "open" })
+      yield* home.type(say("go"))
+      yield* home.until((out) => question(out) !== undefined)
+      // It is open there all the while.
+      const out = yield* run(["teleport", "export", one, "--output", "live.teleport", "--json"])
+      endedWith(out, 0)
+      const abroad = path.join(directory, "abroad")
+      fs.mkdirSync(abroad)
+      const there = { cwd: abroad, env: { CLAUDE_CONFIG_DIR: path.join(directory, "other") } }
+      const came = yield* run(["teleport", "import", path.join(work, "live.teleport")], there)
+      endedWith(came, 0)
+      assert.match(came.out, /A question about Write was open/)
+
+      const away = yield* start([...talking, "--resume", one], { ...there, input: "open" })
+      yield* away.type(say("go on"))
+      let asked: string | undefined
+      yield* away.until((out) => (asked = question(out)) !== undefined)
+      const { request_id } = JSON.parse(asked ?? "{}")
+      const response = {
+        subtype: "success",
+        request_id,
+        response: { behavior: "allow", updatedInput: { file_path: "a.txt", content: "x" } },
+      }
+      yield* away.type(`${JSON.stringify({ type: "control_response", response })}\n`)
+      yield* away.close
+      endedWith(yield* away.ended, 0)
+      assert.strictEqual(fs.readFileSync(path.join(abroad, "a.txt"), "utf8"), "x")
+      assert.isFalse(fs.existsSync(path.join(work, "a.txt")))
+      yield* home.close
+      yield* home.ended
+    }),
+  )
 })
