@@ -99,6 +99,42 @@ describe.concurrent("teleport", () => {
       }),
   )
 
+  it.live("so it is with a whole project: instructions, skills, agents, a rule and a repository travel with it", () =>
+    Effect.gen(function* () {
+      const { directory, env, run, work, write } = yield* world(talk)
+      const { bodies, url } = yield* witness(String(env["ANTHROPIC_BASE_URL"]))
+      const at = { ANTHROPIC_BASE_URL: url }
+      write("note.txt", "plum\n")
+      write("CLAUDE.md", "Always say please.\n")
+      write(".claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: ships it\n---\nShip.\n")
+      write(".claude/agents/judge.md", "---\nname: judge\ndescription: judges things\n---\nJudge.\n")
+      write(".claude/rules/texts.md", "---\npaths: '*.txt'\n---\nTexts are short.\n")
+      for (const args of [
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"],
+      ])
+        execFileSync("git", args, { cwd: work })
+      endedWith(yield* run(["-p", "look", "--session-id", one], { env: at }), 0)
+      endedWith(yield* run(["teleport", "export", one, "--output", "../out.teleport", "--with-work-tree"]), 0)
+      const target = path.join(directory, "copy")
+      const there = { env: { ...at, CLAUDE_CONFIG_DIR: path.join(directory, "other") } }
+      endedWith(yield* run(["teleport", "import", "../out.teleport", "--with-work-tree", "--cwd", target], there), 0)
+      const before = bodies.length
+      endedWith(yield* run(["-p", "next", "--resume", one], { env: at }), 0)
+      endedWith(yield* run(["-p", "next", "--resume", one], { ...there, cwd: target }), 0)
+      const [home = "", away = ""] = bodies.slice(before)
+      assert.include(home, "Always say please.")
+      assert.include(home, "ships it")
+      const added =
+        /\{"type":"text","text":"<system-reminder>\\nThis session goes on in another directory: (?:[^"\\]|\\.)*"\},/.exec(
+          away,
+        )
+      assert.isNotNull(added, away.slice(-2000))
+      assert.strictEqual(away.replace(added[0], ""), home)
+    }),
+  )
+
   it.live("secrets stay at home, and the conversation is whole all the same", () =>
     Effect.gen(function* () {
       const key = "sk-ant-api03-abcdefghijklmnop1234"
