@@ -63,8 +63,8 @@ describe("NodeLocalSocket", () => {
   it.live("is only in a directory that is closed to others, and never in the place of another", () =>
     Effect.gen(function* () {
       const sockets = yield* LocalSocket
-      const private_ = yield* directory
-      const at = path.join(private_, "s")
+      const closed = yield* directory
+      const at = path.join(closed, "s")
       const listening = (at: string) => Effect.scoped(Effect.asVoid(sockets.listen(at, limits)))
       fs.writeFileSync(at, "mine")
       assert.match((yield* Effect.flip(listening(at))).message, /there already/)
@@ -73,7 +73,7 @@ describe("NodeLocalSocket", () => {
       yield* listening(at)
       assert.isFalse(fs.existsSync(at))
       assert.match((yield* Effect.flip(Effect.scoped(sockets.connect(at, limits)))).message, /nobody listens/)
-      fs.chmodSync(private_, 0o755)
+      fs.chmodSync(closed, 0o755)
       assert.match((yield* Effect.flip(listening(at))).message, /open to others.*chmod 700/)
     }).pipe(Effect.scoped, Effect.provide(NodeLocalSocket.layer)),
   )
