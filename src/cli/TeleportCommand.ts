@@ -69,9 +69,14 @@ export const sections = Effect.gen(function* () {
 /** What this machine knows to be secret: the values of such variables. The environment itself stays here. */
 const secretsHere = Effect.map(Host, ({ allEnv, env }) => {
   const secrets = Secrets.fromEnv(env)
-  for (const [name, value] of Object.entries(allEnv)) if (isSecretVariable(name)) secrets.learn(value)
+  for (const [name, value] of Object.entries(allEnv)) {
+    if (isSecretVariable(name) && isNoWord(value)) secrets.learn(value)
+  }
   return secrets.redact
 })
+
+/** A name or a word that happens to stand in such a variable would be struck out of ordinary sentences. */
+const isNoWord = (value: string): boolean => value.length >= 8 && /[^a-z]/.test(value)
 
 /** Writes a session into a file. It may be in use, by this process or another. */
 export const writeOut = Effect.fnUntraced(function* (

@@ -139,7 +139,7 @@ describe.concurrent("teleport", () => {
     Effect.gen(function* () {
       const key = "sk-ant-api03-abcdefghijklmnop1234"
       const { directory, read, requests, run, write } = yield* world(talk)
-      write("note.txt", `plum\nANTHROPIC=${key}\npassword: "hunter2-x9"\n`)
+      write("note.txt", `plum\nANTHROPIC=${key}\npassword: "hunter2-x9"\nmine: plum-9-plum\n`)
       endedWith(yield* run(["-p", "look", "--session-id", one]), 0)
       const out = yield* run(["teleport", "export", "--latest", "--output", "out.teleport", "--json"], {
         env: { MY_SERVICE_TOKEN: "plum-9-plum" },
@@ -152,6 +152,8 @@ describe.concurrent("teleport", () => {
       assert.notInclude(text, key)
       assert.notInclude(text, "hunter2")
       assert.notInclude(text, "MY_SERVICE_TOKEN")
+      assert.notInclude(text, "plum-9-plum")
+      assert.include(text, "mine: [redacted]")
       const env = { CLAUDE_CONFIG_DIR: path.join(directory, "other") }
       endedWith(yield* run(["teleport", "import", "out.teleport"], { env }), 0)
       const next = yield* run(["-p", "next", "--resume", one], { env })
