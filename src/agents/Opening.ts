@@ -248,7 +248,8 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   // The agent, which rebuilds its state from the journal should it crash.
   const fresh = { system: yield* SessionContext.system(start, skills), listings }
   const { system } = yield* PromptLatch.latch(recorder, fresh, cwd)
-  const known = { recorder, engine, start, skills, definitions, agents: listings["Agent"] ?? "", isDenied }
+  const agents = listings["Agent"] ?? ""
+  const known = { recorder, engine, start, skills, definitions, toolNews: catalog.news, agents, isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
   yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
@@ -285,6 +286,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     fallbackModel,
     outputSlots,
     output,
+    rests: host.isInteractive,
   })
   const ref = yield* supervisor.start(main, behavior).pipe(
     // At its first start an agent has nothing to crash on but a bug.

@@ -40,6 +40,8 @@ export interface TurnOptions {
   /** The first output slot and the one for replies that need more. */
   readonly outputSlots: readonly [first: number, large: number]
   readonly output?: StructuredOutput | undefined
+  /** A person is there to think between its turns. */
+  readonly rests?: boolean | undefined
   readonly interrupts: Interrupts.Interrupts
 }
 
@@ -131,6 +133,7 @@ const loop = Effect.fnUntraced(function* (
   }
 
   let held = false
+  let insists = false
 
   while (true) {
     // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -144,9 +147,10 @@ const loop = Effect.fnUntraced(function* (
     if (Interrupts.isInterrupt(full)) return ended("aborted_streaming")
     if (full !== undefined) return full
     const lastCall = tally.turns >= options.maxTurns
-    if (lastCall) yield* tell(summaryRequest(options.maxTurns))
+    if (lastCall && !insists) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
+    if (lastCall) round.hold()
     const hearing = yield* Hearing.make(round, count)
     running.hearing = hearing
     const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
@@ -162,7 +166,10 @@ const loop = Effect.fnUntraced(function* (
         tools: catalog.schemas(),
         messages: history.messages(),
         authorOf: (message) => history.authorOf(message),
-        ...(lastCall && { toolChoice: "none" as const }),
+        isRebased: (message) => history.isRebased(message),
+        rests: options.rests,
+        // To forbid tools voids the cache of all messages: only for a model that does not listen.
+        ...(insists && { toolChoice: "none" as const }),
         ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
       },
       history.saidSoFar(),
@@ -205,6 +212,11 @@ const loop = Effect.fnUntraced(function* (
     }
     if (lastCall) {
       yield* cancel("the turn limit was reached")
+      if (heard.text.trim() === "" && round.calls().length > 0 && !insists) {
+        insists = true
+        yield* goOn("next_turn", "a summary, without tools")
+        continue
+      }
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {

@@ -69,6 +69,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* agentsView(job, stdio)
     case "Teleport":
       return yield* teleport(job, stdio)
+    case "Context":
+      return yield* context(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -283,6 +285,12 @@ const teleport = (job: JobOf<"Teleport">, stdio: Stdio) =>
       Layer.mergeAll(Settings.layer(settingsOptions(job)), Git.layer).pipe(Layer.provideMerge(TroupeNode.layer)),
     ),
   )
+
+const context = (job: JobOf<"Context">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { contextCommand } = yield* Effect.promise(() => import("./ContextCommand.ts"))
+    return yield* contextCommand(job, stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
 
 const hooks = (job: JobOf<"HooksList" | "HooksExplain">, stdio: Stdio) =>
   Effect.gen(function* () {

@@ -262,9 +262,12 @@ const logged = (event: Event): Effect.Effect<void> => {
         rules: event.rules.join(", "),
         to: event.destination,
       })
+    case "CacheMissed":
+      return note("api", `not read from the cache (${event.cause}): ${event.detail}`)
     case "BlockReceived":
     case "MessageImported":
     case "PromptLatched":
+    case "SegmentKept":
     case "StreamChunk":
     case "ToolProgressed":
     case "HookStarted":

@@ -98,6 +98,8 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
   ],
   "teleport send": [{ name: "troupe teleport send <session> --to '<socket>#<token>'", says: "" }],
   "teleport receive": [{ name: "troupe teleport receive --cwd ~/project", says: "wait for a session, for there" }],
+  context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
+  "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
   "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
   demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],

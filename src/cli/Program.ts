@@ -3,11 +3,12 @@
  *
  * Nothing here loads Effect, so that `--help` and a mistyped flag are answered at once.
  */
-import { Argument, Command, InvalidArgumentError, Option } from "commander"
+import { Argument, Command, type CommandOptions, InvalidArgumentError, Option } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import type { AgentsAsk } from "./AgentsView.ts"
+import type { ContextAsk } from "./ContextCommand.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
@@ -91,6 +92,7 @@ export type Wanted =
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Teleport"; readonly job: TeleportProgram.TeleportJob | string; readonly flags: CommandFlags }
+  | { readonly _tag: "Context"; readonly ask: ContextAsk; readonly flags: CommandFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -290,8 +292,14 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     .addHelpText("after", Manual.below(width))
     .action((prompt: string | undefined) => want({ _tag: "Session", prompt, flags: program.opts<Flags>() }))
 
-  const add = (parent: Command, usage: string, description: string, options: ReadonlyArray<Option>): Command => {
-    const command = parent.command(usage).description(description).helpCommand(false)
+  const add = (
+    parent: Command,
+    usage: string,
+    description: string,
+    options: ReadonlyArray<Option>,
+    how: CommandOptions = {},
+  ): Command => {
+    const command = parent.command(usage, how).description(description).helpCommand(false)
     for (const option of options) command.addOption(option)
     const examples = Manual.exampleLines(`${parent === program ? "" : `${parent.name()} `}${command.name()}`, width)
     if (examples.length > 0) command.addHelpText("after", ["", "Examples:", ...examples].join("\n"))
@@ -419,6 +427,24 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
 
   const shared = () => [...settingsOptions(), ...sharedOptions()]
   TeleportProgram.register<CommandFlags>(program, add, shared, (job, flags) => want({ _tag: "Teleport", job, flags }))
+  const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
+  const room = add(context, "show [session]", "how full the conversation is, and of what", viewed(), {
+    isDefault: true,
+  })
+  room.action((id: unknown) => {
+    const session = typeof id === "string" ? id : undefined
+    want({ _tag: "Context", ask: { what: "health", session }, flags: room.opts<CommandFlags>() })
+  })
+  const cache = add(
+    context,
+    "cache [session]",
+    "what each request found in the prompt cache, and why not more",
+    viewed(),
+  )
+  cache.action((id: unknown) => {
+    const session = typeof id === "string" ? id : undefined
+    want({ _tag: "Context", ask: { what: "cache", session }, flags: cache.opts<CommandFlags>() })
+  })
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

@@ -238,6 +238,8 @@ export const make = (look: Look): Screen => {
       case "PromptReceived":
       case "PromptExpanded":
       case "PromptLatched":
+      case "SegmentKept":
+      case "CacheMissed":
       case "ContextAdded":
       case "SubagentStarted":
       case "SubagentEnded":

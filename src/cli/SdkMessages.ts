@@ -301,6 +301,8 @@ export const make = (setup: Setup): SdkMessages => {
       case "PromptExpanded":
       case "PromptRefused":
       case "PromptLatched":
+      case "SegmentKept":
+      case "CacheMissed":
       case "ContextAdded":
       case "SubagentStarted":
       case "SubagentEnded":

@@ -192,6 +192,8 @@ export class History {
       case "TransitionTaken":
       case "ConfigChanged":
       case "HookRan":
+      case "SegmentKept":
+      case "CacheMissed":
       case "Diagnosed":
         return
     }

@@ -26,8 +26,11 @@ export const follow = ({ directories, keepsOut, moved, registrations, reload }: 
     const bursts = yield* watch.open(directories(), { recursive: true, settleMs })
     // What changed before the watch began.
     yield* reload
+    // All of them are asked about; what came together is looked at together, or not at all.
     const counts = (burst: ReadonlyArray<Change>) =>
-      keepsOut === undefined ? Effect.succeed(true) : Effect.map(keepsOut(subjectOf(burst)), (out) => !out)
+      keepsOut === undefined
+        ? Effect.succeed(true)
+        : Effect.map(Effect.forEach(subjectsOf(burst), keepsOut), (out) => !out.includes(true))
     const registered = Stream.drop(registrations, 1)
     const changes: Stream.Stream<unknown, WatchError> = Stream.merge(Stream.filterEffect(bursts, counts), registered)
     const reloads = Stream.mapEffect(changes, () => Effect.as(reload, true))
@@ -39,6 +42,12 @@ export const follow = ({ directories, keepsOut, moved, registrations, reload }: 
     Effect.catch((error) => Effect.logWarning(error.message)),
   )
 
-/** What a burst is about, for people: the skill rather than its directory. */
-const subjectOf = (burst: ReadonlyArray<Change>): string =>
-  (burst.find(({ path }) => /\.md$/i.test(path)) ?? burst[0])?.path ?? ""
+/** A change of branch is no reason to ask about hundreds of files one by one. */
+const mostAsked = 20
+
+/** What a burst is about, for people: the skills rather than their directories. */
+const subjectsOf = (burst: ReadonlyArray<Change>): ReadonlyArray<string> => {
+  const paths = burst.map(({ path }) => path)
+  const skills = paths.filter((path) => /\.md$/i.test(path)).slice(0, mostAsked)
+  return skills.length > 0 ? skills : paths.slice(0, 1)
+}

@@ -289,7 +289,7 @@ const listening = Effect.fnUntraced(function* (blocks: boolean) {
 
 /** So many failures, each another one, that a few of them fill the small window of these sessions: nothing of them may be lost. */
 const failures = (round: number) =>
-  `for i in $(seq 1 120); do echo "Error: case $i of round ${round} failed at src/case$i.ts:$i"; done`
+  `for i in $(seq 1 240); do echo "Error: case $i of round ${round} failed at src/case$i.ts:$i"; done`
 
 /** A model that does what it is told: `do {"tool":…,"input":…}`, `send <task>`, `fill`, `fail`. */
 const book = (blocks: boolean): Playbook => ({

@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Body from "../../src/model/AnthropicBody.ts"
-import * as Ledger from "../../src/model/Ledger.ts"
 import type { ProviderRequest } from "../../src/model/Provider.ts"
-import * as Sha256 from "../../src/platform/Sha256.ts"
 import type { Message } from "../../src/protocol/Message.ts"
 
 const tool = (name: string) => ({ name, description: name, input_schema: { type: "object" } })
@@ -113,28 +111,6 @@ describe("AnthropicBody", () => {
     const head = (n: number) => text({ ...base, messages: [first, ...later(n)] }).split('"0"')[0]
     assert.strictEqual(head(4), head(8))
   })
-})
-
-describe("Ledger", () => {
-  it("changes in the layer that changed, and hashes each message once", () => {
-    let hashed = 0
-    const ledger = Ledger.make((text) => {
-      hashed++
-      return Sha256.hex(text)
-    })
-    const one: Message = { role: "user", content: "one" }
-    const two: Message = { role: "assistant", content: "two" }
-    const first = ledger({ ...base, messages: [one] })
-    assert.deepStrictEqual(ledger({ ...base, messages: [one] }), first)
-    assert.strictEqual(hashed, 3)
-    const longer = ledger({ ...base, messages: [one, two] })
-    assert.strictEqual(hashed, 4)
-    assert.deepStrictEqual(longer.slice(0, 2), first.slice(0, 2))
-    assert.notStrictEqual(longer[2], first[2])
-    assert.notStrictEqual(ledger({ ...base, messages: [two, one] })[2], longer[2])
-    assert.notStrictEqual(ledger({ ...base, tools: [tool("Read")], messages: [one] })[0], first[0])
-  })
-
   it("marks nothing for a service that takes no breakpoints", () => {
     const marked: ProviderRequest = {
       ...base,

@@ -181,6 +181,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         tools: tools(),
         messages: [...messages, { role: "user", content: [{ type: "text", text: Summary.request(wish) }] }],
         authorOf: (message) => history.authorOf(message),
+        isRebased: (message) => history.isRebased(message),
         ...(effort !== undefined && { outputConfig: { effort } }),
         restartable: () => true,
       })

@@ -29,12 +29,14 @@ export const empty: Health = {
 export interface Prompt {
   readonly history: History
   readonly system: ReadonlyArray<TextBlock>
-  readonly tools: ReadonlyArray<ToolSchema>
+  /** Their schemas, or the text of them. */
+  readonly tools: ReadonlyArray<ToolSchema> | string
 }
 
 const sizes = new WeakMap<object, number>()
 
-const sizeOf = (part: object): number => {
+const sizeOf = (part: object | string): number => {
+  if (typeof part === "string") return Tokens.estimate(part)
   const known = sizes.get(part)
   if (known !== undefined) return known
   const size = Tokens.estimate(JSON.stringify(part))

@@ -6,6 +6,7 @@ export type LineReason =
   | "stack trace"
   | "error"
   | "failure wording"
+  | "warning"
   | "exit code"
   | "conflict"
   | "test output"
@@ -42,32 +43,47 @@ export const lineRules: ReadonlyArray<LineRule> = [
   // Where something went wrong.
   line(
     "stack trace",
-    /^\s*(?:at\s+\S.{0,300}[:(]\S{0,200}\d+\)?$|at (?:async |<?[\w$.]{1,200}>?(?: \[as [\w$.]+\])? \()|File "[^"]+", line \d+|from \S+:\d+:in |\S+\.go:\d+ \+0x|goroutine \d+|\.{3} \d+ more$|#\d+\s+(?:0x[0-9a-f]+ in |\S+\(\d+\): |\{main\}|\S+ \()|(?:==\d+==\s+)?(?:at|by) 0x[0-9A-F]+: )/,
+    /^[\w./]{1,200}\.(?:\(\*?\w+\)\.)?\w{1,80}\([^()]{0,200}\)$|^created by \S|^(?:PHP )?Stack trace:|^PHP +\d+\. /,
+  ),
+  line(
+    "stack trace",
+    /^\s*(?:at\s+\S.{0,300}[:(]\S{0,200}\d+\)?$|at \S.{0,300} in \S+:line \d+$|at (?:async |<?[\w$.]{1,200}>?(?: \[as [\w$.]+\])? \()|File "[^"]+", line \d+|from \S+:\d+:in |\S+\.go:\d+ \+0x|goroutine \d+|\.{3} \d+ more$|#\d+\s+(?:0x[0-9a-f]+ in |\S+\(\d+\): |\{main\}|\S+ \()|(?:==\d+==\s+)?(?:at|by) 0x[0-9A-F]+: )/,
   ),
   line(
     "stack trace",
     /^(?:Traceback \(most recent call last\)|Caused by: |Exception in thread |stack (?:backtrace|traceback):|\s+\d+: +0x|\s+\[cause\]: |\s+\w+\.<anonymous> \()|\bthread '[^']*' (?:\(\d+\) )?panicked at |^\*\* \(\w+/,
   ),
-  line("stack trace", /\bat \S+ line \d+\b|\bin \S+ on line \d+\b/),
+  line(
+    "stack trace",
+    /\b(?:at|on) \S+ line \d+\b|\bin \S+ on line \d+\b|^\s*\[\d+\] \S.{0,200} (?:at|@) \S|^\s*@ \S+ \S+:\d+$/,
+  ),
   line(
     "error",
-    /^(?:\s|[│!✗×>*] )*(?:\[?(?:ERROR|FATAL|SEVERE|CRITICAL|PANIC)\]?(?:\b(?!\s*=)|$)|(?:error|fatal|panic|abort|uncaught|exception)(?:\[\w+\])?:|npm (?:ERR!|error) \S|E\s{2,}\S|PHP (?:Fatal|Parse|Warning)|Parse error\b|Error\b[^.]{0,60}: )/i,
+    /^\s*(?:[│!✗×>*] ?)?(?:\[?(?:error|fatal|severe|critical|panic|exception)\]:? |(?:\w+ )?(?:error|fatal|panic|abort|uncaught|exception)(?:\[\w+\])?: |(?:error|panic|fatal(?: error)?):?$|npm (?:ERR!|error) \S|E\s{2,}\S|PHP (?:Fatal|Parse|Warning)|Parse error\b|Error (?:in|at|from|response|while|loading|during|executing|occurred|running|reading|parsing|building|opening)\b|Execution halted|Unhandled exception|Uncaught |Failed asserting|Assertion (?:with|failed))/i,
+  ),
+  line(
+    "error",
+    /\b(?:ERROR|FATAL|SEVERE|CRITICAL|PANIC|EMERG)\b(?!\s*[=_])|\b(?:level|severity|lvl)["']?[=:]\s?"?(?:error|fatal|critical)\b|\bstatus=[1-9]|(?:^|\s)failed \(|\bExited \([1-9]/,
   ),
   line("error", /\b(?:[A-Z][\w.]{0,80})?(?:Error|Exception|Failure|Panic)\b(?:: |:$|\(| \[)|^\w+(?:Error|Exception)$/),
   line("error", /(?:: |- |\] |\d\s{1,4})(?:fatal )?(?:error|warning)(?:: | [A-Z]{1,4}\d+| \[|\s{2,}\S)/i),
   line("error", /^==\d+==\s?(?:ERROR|Invalid|Conditional)|^(?:WRITE|READ) of size|<== Memory access|^SUMMARY: /),
+  line("warning", /^\s*(?:\[)?warning(?:\])?(?:\[\w+\])?:? ?(?:\s{2}|(?<=[:\]] ))|^WARNING:|\bWARN(?:ING)?\b:? /i),
   line(
     "error",
-    /^\s*warning(?:\[\w+\])?: |^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w\/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i,
+    /^\s*[!×⚠✗✘x] [\w@-]+(?:\/[\w-]+)?\([\w/-]+\): |^\S+: \*\*\* |^\S+: In (?:\w+ )*function |^[╷│] ?Error/i,
   ),
   line(
     "error",
     /\b(?:ENOENT|EACCES|EPERM|ECONN[A-Z]+|EADDRINUSE|ETIMEDOUT|ENOTFOUND|EEXIST|ENOTDIR|EISDIR|EPIPE|ENOSPC|EMFILE|ERR_[A-Z_]+|SIG(?:KILL|SEGV|TERM|ABRT|INT|BUS|PIPE)|OOMKilled|CrashLoopBackOff)\b/,
   ),
-  line("error", /"(?:error|errors|error_description|detail)"\s*:\s*["{[]|[Ss]egmentation fault|core dumped/),
+  line(
+    "error",
+    /"(?:error|errors|error_description|detail|message|code|reason)"\s*:\s*["{[]|[Ss]egmentation fault|core dumped/,
+  ),
   line(
     "failure wording",
-    /(?:command not found|[Nn]o such (?:file|table|host|module)|[Pp]ermission denied|[Cc]annot (?:find|read|open|access|resolve|import|use|connect|iterate|load)|[Cc]ould(?: not|n't) (?:find|read|open|resolve|connect|load|compile|apply|be)|[Cc]onnection (?:refused|reset)|undefined reference|[Uu]nresolved import|[Nn]ot a (?:git repository|directory)|is not (?:defined|set|a function|recognized|assignable|valid|allowed|possible)|is invalid|syntax error|[Uu]nexpected (?:token|end|identifier)|already in use|[Tt]imed out|does not (?:exist|match|apply)|did not match|not found\b|[Ff]ailed to |unbound variable|unterminated|[Aa]ccess denied|with overflow|out of (?:range|bounds|memory)|treated as errors)/,
+    /(?:command not found|[Nn]o such (?:file|table|host|module)|[Pp]ermission denied|[Cc]annot (?:find|read|open|access|resolve|import|use|connect|iterate|load)|[Cc]ould(?: not|n't) (?:find|read|open|resolve|connect|load|compile|apply|be)|[Cc]onnection (?:refused|reset)|undefined reference|[Uu]nresolved import|[Nn]ot a (?:git repository|directory)|is not (?:defined|set|a function|recognized|assignable|valid|allowed|possible)|is invalid|syntax error|[Uu]nexpected (?:token|end|identifier)|already in use|[Tt]imed out|does not (?:exist|match|apply)|did not match|not found\b|[Ff]ailed (?:to|for|with|because|on|at) |[Uu]ndefined (?:name|method|variable|symbol|identifier|function)|[Uu]nknown (?:option|command|column|flag|argument|host)|[Nn]o (?:matching|rule to|space left|route to|module named)|[Ii]ncompatible|[Mm]ismatch(?:ed)?\b|[Mm]issing (?:script|separator|module|required|argument)|[Vv]iolates |[Dd]enied\b|[Rr]efused\b|[Rr]ejected\b|[Aa]borted\b|[Dd]eadlock|[Kk]illed\b|[Oo]ut of memory|unbound variable|unterminated|[Aa]ccess denied|with overflow|out of (?:range|bounds|memory)|treated as errors)/,
   ),
   line(
     "failure wording",
@@ -84,11 +100,15 @@ export const lineRules: ReadonlyArray<LineRule> = [
   // What tests and compilers say.
   line(
     "test output",
-    /^\s*(?:[✗✘×✖❯●○•] |(?:not )?ok\s+(?:\d+|\S+\s)|--- (?:FAIL|PASS)|=== FAIL|FAIL(?:ED|URES?)?\b|\d+\) \S|# (?:tests|pass|fail) \d|\((?:fail|pass)\) )/,
+    /^\s*#\s+(?:Failed test|Looks like|Structures begin|\$(?:got|expected)|(?:got|expected|at)\b)|\bFailed \d+\/\d+|\bDubious, |^Test Summary|^\s+Failed tests?:|^\s*Did you mean|\bdid you mean\b|\bundefined (?:local |reference)|^\s*\d+ +\| +.{0,200}(?:<--|\^)|test returned \d|\b[Cc]an't (?:locate|open|call|use|find|exec|load|redeclare|convert)|\bfailed(?:--|[.:]?$)|Non-zero exit|Parse errors:/,
   ),
   line(
     "test output",
-    /\b\d+ (?:passed|failed|passing|failing|pending|tests?|examples?|specs?|runs|assertions?|errors?|failures?|problems?|skipped)\b(?=$|[\s,.;|)])|\bTests?:\s+\d|\bTests run: \d|\bTest (?:Suites|Files)\b|test result:|\bRan \d+ tests?|\bFailed: +\d|Passed! +-|assertion .{0,200}failed|BUILD FAIL|^FAILURES!|^OK \(\d/i,
+    /^\s*(?:[✗✘×✖❯●○•] |(?:not )?ok\s+(?:\d+|\S+\s)|--- (?:FAIL|PASS)|=== FAIL|FAIL(?:ED|URES?)?\b|\d+\) \S|[#ℹ] (?:tests|suites|pass|fail|cancelled|skipped|todo) \d|\d+ (?:pass|fail)$|PASS$|OK$|All tests |Result: (?:PASS|FAIL)|Files=\d|\((?:fail|pass)\) )/,
+  ),
+  line(
+    "test output",
+    /\b\d+ (?:passed|failed|passing|failing|pending|tests?|examples?|specs?|runs|assertions?|errors?|failures?|problems?|skipped|success(?:es)?|mismatch(?:es)?)\b(?=$|[\s,.;|)])|\bTests?:\s+\d|\bTests run: \d|\bTest (?:Suites|Files)\b|test result:|\bRan \d+ tests?|\bFailed: +\d|Passed! +-|assertion .{0,200}failed|BUILD FAIL|^FAILURES!|^OK \(\d/i,
   ),
   line(
     "test output",
@@ -97,23 +117,23 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line("test output", /^\s{2,8}\w+(?:::\w+)+(?:$| )|^\s*rspec \.|^> {2,}\S/),
   line(
     "compiler output",
-    /^\s*(?:-->|,-\[|╭─\[|[A-Z]{1,6}\d{3,5}:? (?:\[\*\] )?\S|\^-+ |=\s(?:note|help):|\d+:\d+\s+(?:error|warning)\s)/,
+    /^\s*(?:-->|={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|-{4} \S.{0,120} -{4}$|,-\[|╭─\[|[A-Z]{1,6}\d{3,5}:? (?:\[\*\] )?\S|\^-+ |=\s(?:note|help):|\d+:\d+\s+(?:error|warning)\s)/,
   ),
   line(
     "difference",
-    /^(?:diff --|@@|index [0-9a-f]+\.\.|--- \S|\+\+\+ \S|[-+]{1,2}(?![-+=]{3})(?! ?\[| *$)\S| [-+]\S|[-+] {1,12}["'\w[{(]|\s{2,12}[-+] ["'[{\d])/,
+    /^(?:diff --|\d+(?:,\d+)?[acd]\d+(?:,\d+)?$|[<>] \S|@@|index [0-9a-f]+\.\.|--- \S|\+\+\+ \S|[-+]{1,2}(?![-+=]{3})(?! ?\[| *$)\S| [-+]\S|[-+] {1,12}["'\w[{(]|\s{2,12}[-+] ["'[{\d])/,
   ),
   line(
     "place",
-    /(?:^|[\s("'`[>])(?:[A-Za-z]:\\|file:\/\/|\.{0,2}\/)?[\w@.-]+(?:[/\\][\w@.+-]+)*\.[A-Za-z]\w{0,7}(?::\d+(?::\d+)?\b|:\[\d+,\d+\]|\(\d+,\d+\)|::\w)/,
+    /(?:^|[\s("'`[>])(?:[A-Za-z]:\\|file:\/\/|[~.]{0,2}\/)?[\w@.-]+(?:[/\\][\w@.+-]+)*\.[A-Za-z]\w{0,7}(?::\d+(?::\d+)?\b|:\[\d+,\d+\]|\(\d+, ?\d+\)|::\w)/,
   ),
   line(
     "place",
-    /(?:^|\s)[\w./-]+\.[A-Za-z]\w{0,7}:\(\.text|\b(?:line|Zeile|ligne|línea|linha) \d+ (?:of|in|von|de|di|em) [\w./\\-]+\.\w+/,
+    /(?:^|\s)[\w./-]+\.[A-Za-z]\w{0,7}:\(\.text|^(?:\/|[A-Z]:\\)[\w@./\\-]{1,300}\.\w{1,8}:?$|\bIn \S+ line \d+:|^\s*>\s*\d+ \||\b(?:line|Zeile|ligne|línea|linha) \d+ (?:of|in|von|de|di|em) [\w./\\-]+\.\w+/,
   ),
   line(
     "detail",
-    /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
+    /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|required|found|note|symbol|cause|reason|message|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
   ),
   // What a program declares.
   line(
@@ -125,13 +145,13 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line(
     "declaration",
     code(
-      `(?:(?:export\\s+|declare\\s+|pub\\s+)?type\\s+[\\w$]+(?:<[^>]*>)?\\s*(?:=|\\bstruct\\b|\\binterface\\b|\\bfunc\\b|\\{)|export\\s+(?:const|let|var|default)\\b|(?:const|let|var|val)\\s+[\\w$]+(?:\\s*:\\s*[^=]{1,80})?\\s*=\\s*(?:async\\b|function\\b|\\(|\\w+\\s*=>|fn\\b|struct\\b)|#define\\s+\\w|typedef\\b|\\(defn?-?\\s|attr_\\w+ :|rpc\\s+\\w+\\(|[\\w$]+\\s*<-\\s*function\\()`,
+      `(?:@(?:spec|type|callback)\\s|defstruct\\b|(?:data|newtype|instance)\\s+[A-Z][\\w ]*(?:=|where)|[a-z][\\w']*\\s+::\\s+\\S|(?:resource|variable|output|provider|module|data)\\s+"[^"]+"|${modifiers}(?:const|var|let|val|static)\\s+[A-Z]\\w*(?:\\s*:\\s*[^=]{1,80}|\\s+\\w+)?\\s*=\\s|[A-Z][A-Z0-9_]{2,40}\\s+=\\s|(?:has|belongs)_\\w+ :|local\\s+function|(?:export\\s+|declare\\s+|pub\\s+)?type\\s+[\\w$]+(?:<[^>]*>)?\\s*(?:=|\\bstruct\\b|\\binterface\\b|\\bfunc\\b|\\{)|export\\s+(?:const|let|var|default)\\b|(?:const|let|var|val)\\s+[\\w$]+(?:\\s*:\\s*[^=]{1,80})?\\s*=\\s*(?:async\\b|function\\b|\\(|\\w+\\s*=>|fn\\b|struct\\b)|#define\\s+\\w|typedef\\b|\\(defn?-?\\s|attr_\\w+ :|rpc\\s+\\w+\\(|[\\w$]+\\s*<-\\s*function\\()`,
     ),
   ),
   line(
     "declaration",
     new RegExp(
-      `${inFile}${modifiers}(?!(?:return|else|if|for|while|switch|catch|throw|new|await|delete|case|and|or|not|the|a|print|assert)\\b)(?:[A-Za-z_][\\w<>[\\],.?:]*[*&]*\\s+){0,4}[*&]*[\\w$#~]+\\([^()]{0,300}\\)(?:\\s*(?:const|noexcept|override|throws [\\w., ]+|:\\s*[\\w<>[\\]|., ?]+|->\\s*[\\w<>[\\]:&, ]+))?\\s*\\{?$`,
+      `${inFile}${modifiers}(?!(?:return|else|if|for|while|switch|catch|throw|new|await|delete|case|and|or|not|the|a|print|assert)\\b)(?:[A-Za-z_][\\w<>[\\],.?:]*[*&]*\\s+){0,4}[*&]*[\\w$#~]+\\([^()]{0,300}\\)(?:\\s*(?:const|noexcept|override|throws [\\w., ]+|:\\s*[\\w<>[\\]|., ?]+|->\\s*[\\w<>[\\]:&, ]+|\\([\\w, .*[\\]]+\\)|[\\w.*[\\]]+|=>?\\s\\S.{0,200}))?\\s*(?:[{;]|\\{.{0,300}\\})?$`,
     ),
   ),
   line(
@@ -147,19 +167,23 @@ export const lineRules: ReadonlyArray<LineRule> = [
   line(
     "member",
     new RegExp(
-      `${numbered}(?:(?:readonly|public|private|protected|internal|static|final|val|var|let|const|pub|required|late|override)\\s+)*[\\w$#]+[?!]?\\s*:\\s*(?:[A-Z&'"\\[{(*]|string|number|boolean|bool|int|str|float|i\\d|u\\d|f\\d|list|dict|any|unknown|bytes|usize)[^{}]{0,200}$`,
+      `${numbered}(?:(?:readonly|public|private|protected|internal|static|final|val|var|let|const|pub|required|late|override)\\s+)*[\\w$#]+[?!]?\\s*:\\s*(?:[A-Z&'"\\[{(*]|string|number|boolean|bool|int|str|float|i\\d|u\\d|f\\d|list|dict|any|unknown|bytes|usize|[a-z]\\w*(?:\\[.{0,80}\\]|\\.\\w+)?\\s*(?:=|[,;]?$))[^{}]{0,200}$`,
     ),
   ),
   line(
     "member",
     new RegExp(
-      `${numbered}(?:[A-Z]\\w*\\s+[*\\[\\]]*[\\w.]+(?:\\[[\\w.]+\\]\\S*)?(?:\\s+\`[^\`]*\`)?|(?:public|private|protected|internal|static|final|readonly|mutable)\\s[\\w<>[\\],.?$ ]{1,120}(?:;|=.{1,200}|\\{ get.{0,40}))$`,
+      `${numbered}(?:(?!(?:return|throw|break|delete|goto|import|using|use|package|yield|await|else|new)\\b)(?:(?:unsigned|signed|const|struct|enum|long)\\s+)*[\\w:<>,.]+\\s+[*&]*\\w+(?:\\[\\w*\\])?;|[a-z]\\w*\\s+[*\\[\\]]*(?:string|u?int\\d*|bool|float\\d+|byte|rune|error|any|map\\[\\S+|chan \\S+|(?:\\w+\\.)?[A-Z]\\w*)|[A-Z]\\w*\\s+[*\\[\\]]*[\\w.]+(?:\\[[\\w.]+\\]\\S*)?(?:\\s+\`[^\`]*\`)?|(?:public|private|protected|internal|static|final|readonly|mutable)\\s[\\w<>[\\],.?$ ]{1,120}(?:;|=.{1,200}|\\{ get.{0,40}))$`,
     ),
   ),
   // What is a fact as it stands.
   line(
     "version",
     /^(?!> ).*?(?:^|[\s"'=@v(:/^~])v?(?!\d+\.\d+\.\d+\.\d)\d{1,5}\.\d{1,5}\.\d{1,6}(?:[-+.][\w.+-]{1,60})?(?=$|[\s"',;:)\]|<])|\bversion["']?[:=\s"']{1,4}v?\d+\.\d+|\bgo\d+\.\d+/i,
+  ),
+  line(
+    "version",
+    /^(?:\s*\d+(?:\t|→))?\s*[│├└─*+ -]{0,40}(?:[\w@./+-]{1,80} ?(?:\(|v|[=><~!]=\s?|@)\s?\d+(?:\.\d+)+\S*|[\w@./+-]{1,80}\s+v?\d+\.\d+(?:\.\w+)*\)?|["']?[\w@./-]{1,80}["']?\s*[:=]\s*["'][\^~>=<]*\s?v?\d+(?:\.\d+)*[\w.-]*["'],?|(?:gem|implementation|api|id)\b.{1,100}["'][~>=<^ ]*\d+\.\d+.{0,40}|image:\s*\S+:\S+|FROM \S+|\w+ \d+(?:\.\d+)+)$|<version>\d/,
   ),
   line("version", /^\S+(?:==|@)\d+(?:\.\d+)+\S*$/),
   line(
@@ -168,7 +192,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
   ),
   line(
     "environment variable",
-    /(?:^|[\s"'`(])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}=\S|^(?:\s*\d+(?:\t|→))?\s*(?:export\s+|set\s+|-e\s+|ENV\s+)?[A-Z][A-Z0-9]{2,30}=\S/,
+    /(?:^|[\s"'`(])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}=\S|^(?:\s*\d+(?:\t|→))?\s*(?:export\s+|set\s+|-e\s+|ENV\s+)?[A-Z][A-Z0-9]{1,30}=\S/,
   ),
   line(
     "environment variable",

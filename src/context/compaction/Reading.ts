@@ -31,7 +31,11 @@ export type Shape = keyof typeof shapes | "prose"
 /** Several words that are written as people write. */
 const isProse = (line: string): boolean => {
   const words = line.trim().split(/\s+/, 40)
-  return words.length >= 5 && words.filter((word) => isWord.test(word)).length >= 0.75 * words.length
+  return (
+    words.length >= 5 &&
+    /\p{L}/u.test(words[0] ?? "") &&
+    words.filter((word) => isWord.test(word)).length >= 0.75 * words.length
+  )
 }
 const isWord = /^["'“„(*_`]*\p{L}[\p{L}\p{M}'’-]*[\p{P}*_`]*$/u
 /** Where nothing stands between words. */

@@ -1,7 +1,7 @@
 /** Owns what a shell command is for, by the programs that it starts: only as much as says what its output is worth. */
 
-/** `preparing`: installs, fetches, moves files about. `building`: compiles or checks, and says little when all is well. */
-export type Kind = "looking" | "preparing" | "building" | "manual" | "working"
+/** `looking`: lists or searches. `showing`: prints a file. `preparing`: installs, fetches, moves files about. `building`: compiles or checks, and says little when all is well. */
+export type Kind = "looking" | "showing" | "preparing" | "building" | "manual" | "working"
 
 /** What only prepares the ground for what a line is about. */
 const silent =
@@ -10,8 +10,9 @@ const silent =
 const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
   [
     "manual",
-    /^(?:man|tldr|info|help)\b|\s(?:--help|--explain|-h)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/,
+    /^(?:man|tldr|info|help)\b|\s(?:--help|--explain)(?:\s|$)|^(?:git|go|npm|cargo|dotnet|docker|kubectl) help\b|^perldoc\b/,
   ],
+  ["showing", /^(?:cat|bat|head|tail|less|more|nl|sed -n|awk 'NR|Get-Content|git show \S+:\S|jq (?:-\w+ )?'?\.'? \S)/],
   [
     "looking",
     /^(?:ls|ll|dir|find|fd|fdfind|tree|grep|egrep|fgrep|rg|ag|ack|du|df|wc|pwd|which|whereis|type|file|stat|locate|ps|top|free|lsof|jobs|history|whoami|hostname|uptime|eza|exa|Get-ChildItem)\b|^git (?:status|ls-files|ls-tree|grep|stash list|worktree list|config)\b|^(?:docker|podman) (?:ps|images|volume ls|network ls)\b|^kubectl get\b|^(?:tar -?t|unzip -l|zipinfo)/,
@@ -29,6 +30,10 @@ const kinds: ReadonlyArray<readonly [Exclude<Kind, "working">, RegExp]> = [
 const startersOf =
   /^(?:(?:sudo|time|nice|nohup|env(?: -i)?|command|npx|bunx|pnpx|pnpm exec|yarn dlx|bundle exec|poetry run|uv run|timeout \S+|xvfb-run)\s+(?:--?\w\S*\s+)*|[A-Za-z_]\w{0,60}=\S*\s+)+/
 
+/** Which versions there are is what the command is for. */
+const asksVersions =
+  /^(?!git |kubectl |docker |ls |find |du |grep |rg )\S+(?: \S+)? (?:--?version|-[vV]+|version|list|show|outdated|freeze|tree|--list)(?:\s|$)/
+
 const longestCommand = 2_000
 
 export const kindOf = (command: string): Kind => {
@@ -43,12 +48,14 @@ export const kindOf = (command: string): Kind => {
         .replace(/^(?:\/\S*\/|\.\/node_modules\/\.bin\/)(?=\w)/, ""),
     )
     .filter((part) => part !== "" && !silent.test(part.split(/\s/, 1)[0] ?? ""))
-    .map((part) => kinds.find(([, pattern]) => pattern.test(part))?.[0] ?? "working")
+    .map((part) =>
+      asksVersions.test(part) ? "working" : (kinds.find(([, pattern]) => pattern.test(part))?.[0] ?? "working"),
+    )
   const first = told[0]
   if (first === undefined) return "working"
   if (told.every((kind) => kind === first)) return first
   // Looking after something was done shows how it went.
-  return told.includes("working") || told.includes("manual")
+  return told.includes("working") || told.includes("manual") || told.includes("showing")
     ? "working"
     : told.includes("building")
       ? "building"

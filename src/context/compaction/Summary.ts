@@ -115,8 +115,8 @@ export const compose = (material: Material): StandIn => {
       "Still in force",
       [...told].filter(([origin]) => holds(origin)).map(([, text]) => unwrapped(text)),
     ),
-    part(Layers.keptTitle, kept.inline),
     named(messages, kept.named),
+    Layers.keptPart(kept.inline),
   ]
   return {
     content: parts.filter((one) => one !== "").join("\n\n"),
@@ -203,7 +203,7 @@ const keep = (messages: ReadonlyArray<Message>, room: number, fileOf: Material["
   const named = from === 0 ? [] : [{ path: fileOf(archive), text: archive }]
   const inline = units.slice(from).map(({ text }) => text)
   return {
-    inline: inline.length === 0 ? [] : [inline.join("\n\n")],
+    inline,
     named,
     verbatim: { tokens: total, named: units.slice(0, from).reduce((sum, { tokens }) => sum + tokens, 0) },
   }

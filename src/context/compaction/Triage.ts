@@ -43,7 +43,7 @@ export interface Unit {
 }
 
 /** A failure of no more lines is kept whole: what matters in it is said in words that no rule knows. */
-export const shortFailure = 12
+export const shortFailure = 15
 
 /** The lines of a piece that must survive byte for byte, neighbours together; none for what may be reworded. */
 export const units = (said: Said): ReadonlyArray<Unit> => {

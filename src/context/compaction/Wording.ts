@@ -19,6 +19,7 @@ const obligations: ReadonlyArray<RegExp> = [
     "(?:is|are|be) (?:not )?(?:required|forbidden|mandatory|prohibited|(?:not )?allowed|out of scope)",
     "may (?:not|only)",
     "(?:only|nobody|no one|none)(?: \\S+){0,4} (?:may|must|can)",
+    "nobody but|given (?:an?|the|that) .{1,200}\\bthen|deadline|accept(?:ed)? (?:when|if)|counts as done",
     "(?:at most|no more than|not more than|no later than|no less than|not exceed)",
     "(?:at least|up to|within) (?:\\p{N}+|one|two|three|four|five|six|seven|ten|a (?:second|minute))",
     "(?:below|under|over|above|more than|less than|fewer than|between) \\p{N}+(?:[.,]\\p{N}+)?",
@@ -87,14 +88,14 @@ const obligations: ReadonlyArray<RegExp> = [
     "mus(?:i|zą|í|ejí|íme)|nie (?:wolno|może|mogą)|należy|powin(?:ien|na|no|ny)|co najmniej|najwyżej|maksymalnie|nes(?:mí|mějí)|nejvýše|alespoň",
     "trebuie|nu (?:are voie|poate|pot)|cel (?:mult|puțin)|kell|nem szabad|legfeljebb|legalább",
     "gerek(?:iyor|ir|li)?|en (?:fazla|az)|\\p{L}+m[ae]l[ıi](?:d[ıi]r)?|zorunda|asla",
-    "нужн[оаы]?|надо|должн[аоы]|должен|нельзя|необходимо|обязательно|не более|не менее|максимум|запрещено|потрібно|треба|повин(?:ен|на|но|ні)|не можна|щонайменше|щонайбільше",
+    "нужн[оаы]?|надо|должн[аоы]|должен|нельзя|необходимо|обязательно|не более|не менее|максимум|запрещено|потрібно|треба|ма(?:є|ють) (?:бути|працювати|\\p{L}+ти)|не (?:змінюй|чіпай|додавай|видаляй)(?:те)?|повин(?:ен|на|но|ні)|не можна|щонайменше|щонайбільше",
     "трябва|πρέπει|το πολύ|τουλάχιστον|απαγορεύεται",
     "harus|tidak boleh|maksimal|wajib|phải|không được|tối đa|tối thiểu|ít nhất|bắt buộc",
   ),
   signs(
     "必ず|なければな|べき|しないこと|ないこと|すること|禁止|以内|以下|以上|最大|最低|必須|必要があ",
     "必须|必須|不得|不能|不可以?|不允许|不许|禁止|至少|最多|不超过|不要|只能|务必|务須|應該|应该|应当",
-    "해야|하면 안|안 됩니다|안 돼|반드시|최대|최소|이내|이하|이상|금지|필수",
+    "(?:해|와|되어|돼|어|여|아|나와|있어|없어)야|하면 안|안 됩니다|안 돼|반드시|최대|최소|이내|이하|이상|금지|필수",
     "يجب|ممنوع|لا يجوز|على الأكثر|على الأقل|לא יותר|חייב|אסור|צריך|चाहिए|अनिवार्य|अधिकतम|न्यूनतम|ต้อง|ห้าม|ไม่เกิน|อย่างน้อย",
   ),
 ]
@@ -108,6 +109,7 @@ const wishes: ReadonlyArray<RegExp> = [
   ),
   words(
     "please (?!explain|tell|say)\\p{L}+",
+    "I(?:'d| would) rather|(?:I|we) (?:only )?support|\\p{L}+ (?:only|please)[.!]?$|my (?:priorit(?:y|ies)|preference)s?|as an? .{2,60}\\bI want|forget (?:the|about)|everything in",
     "I(?:'d| would)? (?:want|need|like to have|like it|like the|prefer|insist|expect)",
     "we (?:want|need|require|expect)",
     "(?:the )?users? (?:wants?|needs?|prefers?|asked|expects?|seems? to prefer|likes?)",
@@ -167,7 +169,7 @@ const wishes: ReadonlyArray<RegExp> = [
   signs(
     "してください|して下さい|ないでください|にしてほしい|が欲しい|のみ|だけに|にしましょう|まで(?:に|。|$)",
     "(?:^|[，。,])请(?!问|解释|说明)|请(?:把|将|使用|用|不|保|添加|修改|只)|只(?:用|需|改|在)|需要|希望|不用|別|别(?:改|动|用)|保持",
-    "해\\s?주세요|하지 ?마|하지 말|말아 ?주세요|만 사용|주십시오|원합니다|유지",
+    "해\\s?주세요|지 ?마(?:세요|십시오|라)?|지 말|말아야|지 않(?:도록|게)|말아 ?주세요|만 사용|주십시오|원합니다|유지",
     "يرجى|من فضلك|فقط|أريد|لا ت[\\u0621-\\u064A]+|בבקשה|רק|אל ת|אני רוצה|कृपया|केवल|मत|หน่อย|กรุณา|อย่า|เท่านั้น",
   ),
 ]
@@ -175,6 +177,7 @@ const wishes: ReadonlyArray<RegExp> = [
 /** What was settled. */
 const settlements: ReadonlyArray<RegExp> = [
   words(
+    "(?:I|we) went (?:with|for)|(?:is|are) off the table|option \\p{L} it is|(?:is|are|was|were|been) (?:accepted|rejected|approved|postponed|dropped|ruled out)|status: accepted|blocked by|open question for you|trade-?off|we(?:'ll| will)? do (?:it|this|that) (?:with|by|in|via)",
     "(?:I|we)(?:'ve| have)? (?:decided|chose|chosen|agreed|settled|opted|picked|dropped|rejected|ruled out)(?: (?:to|on|for|that|against|the|not|a))?",
     "(?:it (?:was|is)|that(?:'s| is)|was|is|already) (?:decided|agreed|settled|rejected)",
     "(?:I|we)(?:'ll| will|'re going to| are going to|'m going to| am going to)? (?:go(?:ing)? with|stick(?:ing)? (?:with|to)|keep|use|store|leave|release|ship|drop|replace|switch to|avoid|hold to)(?! (?:in mind|an eye|the search|it in))",
@@ -187,9 +190,9 @@ const settlements: ReadonlyArray<RegExp> = [
     "not before|wait(?:s|ing)? for \\p{L}+'s (?:approval|review|answer)",
   ),
   words(
-    "entschieden|entscheidung|entschluss|beschlossen|vereinbart|wir (?:nehmen|bleiben bei|verwenden|behalten)|ich (?:nehme|verwende|behalte)",
+    "entschieden|entscheidung|entschluss|beschlossen|vereinbart|(?:wir|ich) (?:nehmen?|bleiben? bei|verwenden?|behalten?|lasse[n]?)|(?:nehmen|lassen|machen|bleiben) wir|vom tisch",
     "(?:j'ai|nous avons|on a) (?:décidé|choisi|convenu)|décision|on (?:prend|part sur)|retenu",
-    "(?:he|hemos) (?:decidido|elegido|acordado)|decidimos|decisión|decidid[oa]|acordado|vamos (?:a usar|con|usar)|decisão|decidi|combinamos|escolhi",
+    "(?:he|hemos) (?:decidido|elegido|acordado)|decidimos|decisión|decidid[oa]|acordado|opt(?:é|ei|amos) por|elegí|escolhi|vamos (?:a usar|con|usar)|decisão|decidi|combinamos|escolhi",
     "(?:ho|abbiamo) (?:deciso|scelto|concordato)|decisione|deciso|usiamo|besloten|beslissing|afgesproken|we (?:kiezen|gebruiken|houden)|gekozen",
     "beslut(?:at|ning|et)?|bestämt|bestemt|valde|vi (?:tar|väljer|bruker|bruger|använder)|päätös|päät(?:in|imme|etty)",
     "decyzja|zdecydowa\\p{L}+|ustalili\\p{L}+|rozhod\\p{L}+|hotărât|am decis|eldöntöttük|döntés|karar(?: verdik| verdim)?",
@@ -217,10 +220,18 @@ const failures: ReadonlyArray<RegExp> = [
   ),
 ]
 
+/** An order of steps, told in one sentence. */
+const sequence =
+  /^(?:\P{L}*|.{0,80}[\s:])(?:first|zuerst|als erstes|d'abord|primero|primeiro|prima|innanzitutto|eerst|först|først|najpierw|nejdřív|önce|сначала|спершу)(?!\p{L}|-).{3,200}(?<!\p{L})(?:then|finally|after that|dann|danach|zum schluss|anschließend|ensuite|puis|enfin|luego|después|depois|poi|infine|dan|daarna|sedan|sen|deretter|så|potem|następnie|pak|sonra|затем|потом|потім)(?!\p{L})|まず.{2,200}(?:次に|その後|最後に)|先.{2,100}(?:再|然后|最后)|먼저.{2,100}(?:다음|그리고|마지막)/iu
+/** What is enumerated after a colon. */
+const enumeration =
+  /^[^:.!?,\n]{2,40}\s?: (?:[^,;.!?\n]{1,60}[,;] ){2,}|^[^:.!?\n]{2,60}\s?[:：](?:[^、，\n]{1,60}[、，]){2,}/u
+
 const some = (patterns: ReadonlyArray<RegExp>) => (sentence: string) =>
   patterns.some((pattern) => pattern.test(sentence))
 
 export const obliges = some(obligations)
+export const enumerates = (sentence: string): boolean => sequence.test(sentence) || enumeration.test(sentence)
 export const wants = some(wishes)
 export const settles = some(settlements)
 export const failed = some(failures)

@@ -72,17 +72,21 @@ describe.each(["tuning", "heldout"] as const)("triage of the %s part", (name) =>
   })
 
   it("keeps little beside them", () => {
-    const kept = (item: Item) => Triage.units(item).reduce((sum, { text }) => sum + linesOf(text), 0)
+    const kept = (item: Item) => sum(Triage.units(item).map(({ text }) => linesOf(text)))
     const lost = items.filter(({ label }) => label === "EPHEMERAL" || label === "COMPRESS_AGGRESSIVE")
     const needless = sum(lost.map(kept)) / sum(lost.map(({ content }) => linesOf(content)))
-    const long = items.filter(({ content, label }) => label === "PRESERVE_VERBATIM" && linesOf(content) > 30)
-    const share = sum(long.map((item) => kept(item) / linesOf(item.content))) / long.length
-    console.log(
-      `${name}: ${(needless * 100).toFixed(1)} % of the lines that may go are kept, ${(share * 100).toFixed(0)} % of ${long.length} long verbatim items`,
-    )
-    if (tells)
-      for (const item of long) console.log(`${item.id}: ${((kept(item) / linesOf(item.content)) * 100).toFixed(0)} %`)
+    console.log(`${name}: ${(needless * 100).toFixed(1)} % of the lines that may go are kept`)
     assert.isAtMost(needless, 0.05)
-    assert.isAtMost(share, 0.7)
   })
+})
+
+// There are few long ones, so both parts together.
+it("keeps about half of what is long", () => {
+  const long = [...part("tuning"), ...part("heldout")].filter(
+    ({ content, label }) => label === "PRESERVE_VERBATIM" && linesOf(content) > 30,
+  )
+  const kept = (item: Item) => sum(Triage.units(item).map(({ text }) => linesOf(text)))
+  const share = sum(long.map((item) => kept(item) / linesOf(item.content))) / long.length
+  console.log(`${(share * 100).toFixed(0)} % of the lines of ${long.length} long verbatim items are kept`)
+  assert.isAtMost(share, 0.7)
 })
