@@ -17,6 +17,7 @@ import * as Permissions from "../permissions/Permissions.ts"
 import * as RuleBook from "../permissions/RuleBook.ts"
 import type { Verdict } from "../policy/Decide.ts"
 import * as Controls from "../session/Controls.ts"
+import * as Elsewhere from "../session/Elsewhere.ts"
 import type { JournalError, SessionBusy } from "../session/JournalError.ts"
 import * as Recorder from "../session/Recorder.ts"
 import * as Sessions from "../session/Sessions.ts"
@@ -65,6 +66,7 @@ export type OpenError =
   | JournalError
   | SessionBusy
   | SessionNotFound
+  | Elsewhere.SessionElsewhere
   | Opening.BadSessionId
   | Opening.AgentUnavailable
   | StructuredOutput.BadOutputSchema
@@ -101,6 +103,10 @@ const make = Effect.gen(function* () {
 
   /** Finds a session and makes sure that it has a journal under `as`; what was wrong on the way comes with it. */
   const prepare = Effect.fnUntraced(function* (sessionId: string, as: string) {
+    if (yield* Elsewhere.isArriving(sessionId)) {
+      const { settle } = yield* Effect.promise(() => import("../session/HandOver.ts"))
+      yield* settle(sessionId)
+    }
     const found = yield* Sessions.locate(sessionId)
     if (found === undefined) return yield* new SessionNotFound({ sessionId })
     return yield* as === sessionId ? Sessions.adopt(found) : Sessions.fork(found, as)

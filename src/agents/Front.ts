@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import type { HookEngineShape } from "../hooks/HookEngine.ts"
 import * as Ids from "../kernel/Ids.ts"
+import type { EventOf } from "../protocol/Event.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
 import type { NotAddable, Workspace } from "../tools/Workspace.ts"
@@ -27,6 +28,8 @@ export interface Front {
   ) => Effect.Effect<string, NotAddable | JournalError>
   /** What is shown instead of the model's text, line by line; `undefined` where nobody wants to change it. */
   readonly rewriter: () => ((batch: Batch) => Effect.Effect<string>) | undefined
+  /** It goes on elsewhere from now on: recorded, and on the disk when this returns. Whoever calls this closes it next. */
+  readonly handedOver: (event: EventOf<"SessionHandedOver">) => Effect.Effect<void, JournalError>
   /** The person has not said anything for a while. */
   readonly idle: Effect.Effect<void>
 }
@@ -62,6 +65,7 @@ export const make = ({ addDirs, engine, recorder, workspace }: Behind): Front =>
       return directory
     }),
     rewriter: () => (engine.concerns("MessageDisplay") ? rewrite : undefined),
+    handedOver: (event) => Effect.andThen(recorder.emit(event), recorder.journal.sync),
     idle: Effect.asVoid(
       engine.fire("Notification", {
         message: "The session waits for your input",

@@ -25,6 +25,7 @@ import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import { Checkpoints } from "../session/Checkpoints.ts"
 import * as Controls from "../session/Controls.ts"
+import * as Elsewhere from "../session/Elsewhere.ts"
 import * as History from "../session/History.ts"
 import * as Journal from "../session/Journal.ts"
 import { JournalError } from "../session/JournalError.ts"
@@ -164,7 +165,8 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const began = { model, permissionMode, ...(effort !== undefined && { effort }) }
   // A copy says itself where it comes from.
   const { source } = origin
-  if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source })
+  const begins = source === "startup" ? { traceId: History.traceOf(sessionId) } : {}
+  if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source, ...begins })
   yield* recorder.emit({ _tag: "ControlsChanged", ...began, by: source })
   const complain = (message: string) => recorder.emit({ _tag: "Diagnosed", level: "warning", message })
   const problems = [...origin.problems, ...recorder.journal.problems]
@@ -269,7 +271,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
 
   // The agent, which rebuilds its state from the journal should it crash.
   const fresh = { system: yield* SessionContext.system(start, skills), listings }
-  const { system } = yield* PromptLatch.latch(recorder, fresh)
+  const { system } = yield* PromptLatch.latch(recorder, fresh, cwd)
   const agents = listings["Agent"] ?? ""
   const known = { recorder, engine, start, skills, definitions, toolNews: catalog.news, agents, isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
@@ -375,6 +377,8 @@ const record = Effect.fnUntraced(function* (sessionId: string, origin: Origin, c
       why: "it exists already. Resume it with --resume, or choose another id.",
     })
   }
+  const elsewhere = Elsewhere.goneTo(journal.records, (yield* Host).configDir)
+  if (elsewhere !== undefined) return yield* new Elsewhere.SessionElsewhere({ sessionId, to: elsewhere })
   // Nothing of it can be read: going on would pretend that nothing had been said.
   if (origin.source !== "startup" && journal.records.length === 0) {
     return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })

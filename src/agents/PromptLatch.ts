@@ -3,24 +3,30 @@
  * resumed or copied session finds what the service has cached. What has changed meanwhile is said at the end instead.
  */
 import * as Effect from "effect/Effect"
-import type { Latched } from "../session/History.ts"
+import { type Latched, movedOrigin } from "../session/History.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
 import { remind } from "./Remind.ts"
 
 /** Takes over what the session began with, or settles it now. */
-export const latch = Effect.fnUntraced(function* (recorder: RecorderShape, fresh: Latched) {
-  const { latched } = recorder.history
+export const latch = Effect.fnUntraced(function* (recorder: RecorderShape, fresh: Latched, cwd: string) {
+  const { latched, toldCwd = cwd } = recorder.history
   if (latched === undefined || isAnother(latched, fresh)) {
     yield* recorder.emit({ _tag: "PromptLatched", ...fresh })
     return fresh
   }
   const news = newParagraphs(latched, fresh)
-  if (news.length > 0) {
+  if (toldCwd !== cwd) yield* remind(recorder, movedOrigin, [[moved(toldCwd, cwd), ...news].join("\n\n")])
+  else if (news.length > 0) {
     const said = `Since this session was last open, this has become the case:\n\n${news.join("\n\n")}`
     yield* remind(recorder, "session", [said])
   }
   return latched
 })
+
+/** One message, however much is different there. */
+const moved = (from: string, to: string): string =>
+  `This session goes on in another directory: ${to}. Until now it was ${from}, and paths said so far that begin with it mean the ` +
+  `same place below ${to}, where that exists; files may differ from what you have read, so look before you rely on them. What is true here:`
 
 /** Of the parts behind the boundary, what was not said before. */
 const newParagraphs = (latched: Latched, fresh: Latched): ReadonlyArray<string> => {

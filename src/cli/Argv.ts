@@ -14,6 +14,7 @@ import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
 import type { RewindJob } from "./RewindCommand.ts"
 import type { SkillsJob } from "./SkillsView.ts"
+import type { TeleportJob } from "./TeleportProgram.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
 
@@ -38,6 +39,7 @@ type Work =
   | ({ readonly _tag: "MemoryView"; readonly what: Program.MemoryViews; readonly json: boolean } & Common)
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
+  | ({ readonly _tag: "Teleport" } & TeleportJob & Common)
   | ({ readonly _tag: "Context"; readonly ask: ContextAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Rewind" } & RewindJob & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
@@ -236,6 +238,8 @@ const checkWork = (
     }
     case "Agents":
       return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
+    case "Teleport":
+      return typeof wanted.job === "string" ? wanted.job : { _tag: "Teleport", ...wanted.job, ...common }
     case "Context":
       return { _tag: "Context", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Rewind": {

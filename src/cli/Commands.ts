@@ -7,9 +7,11 @@ import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import { join } from "node:path"
 import process from "node:process"
+import type { Agent } from "../agents/Agent.ts"
 import { Agents } from "../agents/Agents.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import { TroupeNode } from "../node/index.ts"
+import { Git } from "../platform/Git.ts"
 import { Host, make as makeHost } from "../platform/Host.ts"
 import { MarkdownIndex } from "../platform/MarkdownIndex.ts"
 import * as Runtime from "../Runtime.ts"
@@ -66,6 +68,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* instructionsList(job, stdio)
     case "Agents":
       return yield* agentsView(job, stdio)
+    case "Teleport":
+      return yield* teleport(job, stdio)
     case "Context":
       return yield* context(job, stdio)
     case "Rewind":
@@ -165,7 +169,14 @@ const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
       Effect.catch((error) => Effect.as(Effect.logWarning(error.message), undefined)),
       Effect.provideContext(yield* Effect.context<Settings | Runtime.Platform>()),
     )
-    const look = { dumb: dumb(), statusLine: status }
+    const platform = yield* Effect.context<Settings | Runtime.Platform>()
+    const travel = {
+      toFile: (agent: Agent, file: string | undefined) =>
+        Effect.flatMap(travelling, ({ toFile }) => Effect.provideContext(toFile(agent.sessionId, file), platform)),
+      handOver: (agent: Agent, address: string) =>
+        Effect.flatMap(travelling, ({ handOver }) => Effect.provideContext(handOver(agent, address), platform)),
+    }
+    const look = { dumb: dumb(), statusLine: status, travel }
     const door = { agents, stdio, reader, cwd, version: version(), history, pastes, trust, ...look }
     return yield* runInteractive(door, args)
   }).pipe(
@@ -175,6 +186,8 @@ const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
       ),
     ),
   )
+
+const travelling = Effect.promise(() => import("./TeleportPrompt.ts"))
 
 /** A prompt is text. Bytes of something else are better named than sent. */
 const onlyText = (stdio: Stdio, { inputFormat }: SessionArgs): Stdio => {
@@ -269,6 +282,17 @@ const agentsView = (job: JobOf<"Agents">, stdio: Stdio) =>
     const { agentsCommand } = yield* Effect.promise(() => import("./AgentsCommand.ts"))
     return yield* agentsCommand(job, stdio)
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const teleport = (job: JobOf<"Teleport">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { teleported } = yield* Effect.promise(() => import("./TeleportCommand.ts"))
+    const NodeLocalSocket = yield* Effect.promise(() => import("../platform/NodeLocalSocket.ts"))
+    return yield* Effect.provide(teleported(job, stdio), NodeLocalSocket.layer)
+  }).pipe(
+    Effect.provide(
+      Layer.mergeAll(Settings.layer(settingsOptions(job)), Git.layer).pipe(Layer.provideMerge(TroupeNode.layer)),
+    ),
+  )
 
 const context = (job: JobOf<"Context">, stdio: Stdio) =>
   Effect.gen(function* () {

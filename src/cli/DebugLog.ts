@@ -256,6 +256,14 @@ const logged = (event: Event): Effect.Effect<void> => {
     }
     case "Rewound":
       return note("session", "rewound", { id: event.promptId, to: event.to })
+    case "SessionHandedOver":
+      return note("session", "handed over", { to: event.to })
+    case "RulesGranted":
+      return note("session", "rules", {
+        behavior: event.behavior,
+        rules: event.rules.join(", "),
+        to: event.destination,
+      })
     case "CacheMissed":
       return note("api", `not read from the cache (${event.cause}): ${event.detail}`)
     case "BlockReceived":

@@ -85,6 +85,19 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
   "agents list": [{ name: "troupe agents list --json", says: "for a program: active, all, failed" }],
   "agents show": [{ name: "troupe agents show Explore", says: "and the words it is told" }],
   "agents validate": [{ name: "troupe agents validate .claude/agents/reviewer.md", says: "one file" }],
+  teleport: [
+    { name: "troupe teleport export --latest", says: "the latest session here, as a file" },
+    { name: "troupe teleport import 5f0c6f0e.teleport", says: "go on with it in this directory" },
+  ],
+  "teleport export": [
+    { name: "troupe teleport export --latest --output s.teleport --with-work-tree", says: "with its files" },
+  ],
+  "teleport import": [
+    { name: "troupe teleport import s.teleport --with-work-tree --cwd copy", says: "and unpack them" },
+    { name: "troupe teleport import s.teleport --session-id new", says: "as another session" },
+  ],
+  "teleport send": [{ name: "troupe teleport send <session> --to '<socket>#<token>'", says: "" }],
+  "teleport receive": [{ name: "troupe teleport receive --cwd ~/project", says: "wait for a session, for there" }],
   context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
   "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   rewind: [

@@ -12,6 +12,7 @@ import type { ContextAsk } from "./ContextCommand.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
+import * as TeleportProgram from "./TeleportProgram.ts"
 
 export const outputFormats = ["text", "json", "stream-json"] as const
 export const inputFormats = ["text", "stream-json"] as const
@@ -90,6 +91,7 @@ export type Wanted =
   | { readonly _tag: "MemoryView"; readonly what: MemoryViews; readonly flags: CommandFlags }
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
+  | { readonly _tag: "Teleport"; readonly job: TeleportProgram.TeleportJob | string; readonly flags: CommandFlags }
   | { readonly _tag: "Context"; readonly ask: ContextAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Rewind"; readonly session: string | undefined; readonly flags: RewindFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
@@ -433,6 +435,8 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     }),
   )
 
+  const shared = () => [...settingsOptions(), ...sharedOptions()]
+  TeleportProgram.register<CommandFlags>(program, add, shared, (job, flags) => want({ _tag: "Teleport", job, flags }))
   const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
   const room = add(context, "show [session]", "how full the conversation is, and of what", viewed(), {
     isDefault: true,

@@ -20,6 +20,8 @@ const builtins: ReadonlyArray<readonly [name: string, does: string]> = [
   ["/agents", "the agents it can send out"],
   ["/skills", "the skills and commands there are, with their files"],
   ["/hooks [trust]", "the hooks there are; agree to what waits"],
+  ["/teleport [file]", "write this session into a file, for another directory or machine"],
+  ["/desktop [address]", "hand it over to another process on this machine, and leave"],
   ["/exit", "leave (also Ctrl-D)"],
 ]
 
@@ -62,6 +64,13 @@ export const hooks = (rows: ReadonlyArray<Explained>): ReadonlyArray<ViewLine> =
     ...(waits ? [line("/hooks trust shows what waits in full, and asks.", "warning")] : []),
   ]
 }
+
+/** There is no desktop program of ours: any process that waits for a session can be the other side. */
+export const desktop: ReadonlyArray<ViewLine> = [
+  "This hands the session over to another process on this machine: another terminal, directory or configuration.",
+  "Start it over there with: troupe teleport receive",
+  "It prints an address; type here: /desktop <address>. This process leaves when the other one has everything.",
+].map((text) => ({ tone: "quiet", text }))
 
 const howToAgree = "troupe config trust --yes agrees, from the next session on."
 

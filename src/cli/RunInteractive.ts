@@ -47,8 +47,19 @@ export interface InteractiveDoor {
   readonly trust?: Effect.Effect<Answer | undefined>
   /** What words in a typed line stand for. */
   readonly pastes?: Pick<Pastes, "expand">
+  /** Takes the session elsewhere: into a file, or to another process, after which it is to be left. */
+  readonly travel?: Travel
   /** What stands above the prompt, if settings want something there. */
   readonly statusLine?: (agent: Agent) => Effect.Effect<StatusLine | undefined, never, Scope.Scope>
+}
+
+/** Both answer what the person is told. */
+export interface Travel {
+  readonly toFile: (agent: Agent, file: string | undefined) => Effect.Effect<ReadonlyArray<string>, Failed>
+  readonly handOver: (agent: Agent, address: string) => Effect.Effect<ReadonlyArray<string>, Failed>
+}
+interface Failed {
+  readonly message: string
 }
 
 /** Runs until the person leaves, and answers the exit code. */
@@ -74,9 +85,9 @@ export const runInteractive = Effect.fn("Cli.interactive")(function* (door: Inte
     const agent = yield* openSession(door.agents, args, door.cwd)
     opened = agent
     yield* greet(display, agent, door)
-    const code = yield* converse(door, display, agent, args.prompt ?? agent.initialPrompt)
+    const { code, gone } = yield* converse(door, display, agent, args.prompt ?? agent.initialPrompt)
     agent.leaving("prompt_input_exit")
-    yield* display.say("quiet", `To go on: troupe --resume ${agent.sessionId}`)
+    if (gone !== true) yield* display.say("quiet", `To go on: troupe --resume ${agent.sessionId}`)
     return code
   })
   const limits = { usd: args.maxBudgetUsd, name: "--max-budget-usd" }
@@ -90,6 +101,14 @@ const greet = Effect.fnUntraced(function* (display: Display.Display, agent: Agen
   yield* display.say("quiet", `troupe ${door.version} · ${model} · permissions: ${permissionMode} · ${agent.cwd}`)
   for (const problem of agent.problems) yield* display.say("warning", problem)
 })
+
+/** How a session at the terminal ended; `gone`: it goes on elsewhere. */
+interface Leaving {
+  readonly code: number
+  readonly gone?: boolean
+}
+const left: Leaving = { code: 0 }
+const leftBy = (signal: Signal): Leaving => ({ code: signalCodes[signal] })
 
 const converse = Effect.fnUntraced(function* (
   door: InteractiveDoor,
@@ -111,7 +130,7 @@ const converse = Effect.fnUntraced(function* (
   while (true) {
     if (prompt !== undefined) {
       const signal = yield* guarded(door, display, agent, Stream.runForEach(agent.prompt(prompt), show))
-      if (signal !== undefined && signal !== "SIGINT") return signalCodes[signal]
+      if (signal !== undefined && signal !== "SIGINT") return leftBy(signal)
       prompt = undefined
       yield* FiberHandle.run(idle, Effect.delay(agent.idle, idleAfter))
     }
@@ -122,15 +141,15 @@ const converse = Effect.fnUntraced(function* (
     again = read._tag === "Changed"
     if (read._tag === "Changed") continue
     yield* FiberHandle.clear(idle)
-    if (read._tag === "Signal") return signalCodes[read.signal]
+    if (read._tag === "Signal") return leftBy(read.signal)
     if (read._tag === "Began") {
       const signal = yield* guarded(door, display, agent, read.end)
-      if (signal !== undefined && signal !== "SIGINT") return signalCodes[signal]
+      if (signal !== undefined && signal !== "SIGINT") return leftBy(signal)
       continue
     }
-    if (read._tag === "End") return 0
+    if (read._tag === "End") return left
     if (read._tag === "Interrupt") {
-      if (leaving && !read.typed) return 0
+      if (leaving && !read.typed) return left
       leaving = true
       if (!read.typed) yield* display.say("quiet", "Ctrl-C again, or Ctrl-D, to leave.")
       continue
@@ -138,12 +157,16 @@ const converse = Effect.fnUntraced(function* (
     leaving = false
     const text = read.text.trim()
     if (text === "" || text === "exit" || text === "quit") {
-      if (text !== "") return 0
+      if (text !== "") return left
       continue
     }
     yield* history.add(read.text, agent.sessionId)
     const done = text.startsWith("/") ? yield* command(text, agent, door, display) : undefined
-    if (done === "leave") return 0
+    if (done === "leave") return left
+    if (done !== undefined && "gone" in done) {
+      yield* display.lines(done.gone)
+      return { ...left, gone: true }
+    }
     if (done === undefined) prompt = pastes?.expand(read.text) ?? read.text
     else yield* display.lines(done)
   }
@@ -220,7 +243,7 @@ const guarded = Effect.fnUntraced(function* <E>(
 const command = Effect.fnUntraced(function* (
   text: string,
   agent: Agent,
-  { reader, trust }: InteractiveDoor,
+  { reader, travel, trust }: InteractiveDoor,
   { lines: show }: Display.Display,
 ) {
   const [name, ...words] = text.split(/\s+/)
@@ -250,6 +273,20 @@ const command = Effect.fnUntraced(function* (
       if (argument === "") return say("bad", "Name the directory: /add-dir <path>")
       const added = yield* Effect.result(agent.addDirectory(argument))
       return added._tag === "Success" ? say("quiet", `added: ${added.success}`) : say("bad", added.failure.message)
+    }
+    case "/teleport": {
+      if (travel === undefined) return say("bad", "This session cannot be exported from here.")
+      const left = yield* Effect.result(travel.toFile(agent, argument === "" ? undefined : argument))
+      return left._tag === "Success"
+        ? left.success.flatMap((line) => say("quiet", line))
+        : say("bad", left.failure.message)
+    }
+    case "/desktop": {
+      if (travel === undefined) return say("bad", "This session cannot be handed over from here.")
+      if (argument === "") return PromptHelp.desktop
+      const sent = yield* Effect.result(travel.handOver(agent, argument))
+      if (sent._tag === "Failure") return say("bad", `${sent.failure.message}. The session stays here.`)
+      return { gone: sent.success.flatMap((line) => say("quiet", line)) }
     }
     case "/context":
       return HealthView.view(yield* agent.context)

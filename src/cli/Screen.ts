@@ -224,6 +224,10 @@ export const make = (look: Look): Screen => {
         return ""
       case "Rewound":
         return notice("quiet", "↶ The conversation goes on from an earlier point")
+      case "SessionHandedOver":
+        return notice("quiet", `⇢ The session goes on in ${event.to}`)
+      case "RulesGranted":
+        return ""
       case "SubagentShown": {
         const call = running.get(event.toolUseId)
         if (call === undefined || event.event._tag !== "ToolStarted") return ""

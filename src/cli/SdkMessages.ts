@@ -317,6 +317,8 @@ export const make = (setup: Setup): SdkMessages => {
       case "Checkpointed":
       case "ContextMeasured":
       case "Rewound":
+      case "SessionHandedOver":
+      case "RulesGranted":
         return []
     }
   }

@@ -241,6 +241,7 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
     behavior: Behavior = "allow",
   ) {
     book.grant(rules, behavior)
+    yield* recorder.emit({ _tag: "RulesGranted", behavior, rules, destination })
     if (destination === "session") return
     const save = yield* SaveRules
     const kept =

@@ -53,6 +53,8 @@ export interface RunOptions {
   readonly stdin?: string
   /** Output that is longer than `maxOutputBytes` goes here as it is. */
   readonly spillTo?: string
+  /** On top of everything else: where git is to keep an index or objects of ours. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface GitShape {
@@ -306,7 +308,7 @@ export class Git extends Context.Service<Git, GitShape>()("troupe/platform/Git")
       })
       const run: GitShape["run"] = Effect.fnUntraced(function* (cwd, args, options) {
         const names = options?.historyOnly === true ? [] : yield* filters(cwd)
-        return yield* spawn(cwd, args, withoutFilters([...new Set(names)]), options)
+        return yield* spawn(cwd, args, { ...withoutFilters([...new Set(names)]), ...options?.env }, options)
       })
       const status: GitShape["status"] = Effect.fnUntraced(function* (cwd, options) {
         if ((yield* Effect.provideContext(findRoot(cwd), files)) === undefined) return undefined

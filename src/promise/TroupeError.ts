@@ -11,6 +11,7 @@ const codes = {
   RewindRefused: "rewind_refused",
   SessionBusy: "session_busy",
   SessionNotFound: "session_not_found",
+  SessionElsewhere: "session_elsewhere",
   SettingsError: "settings",
 } as const
 

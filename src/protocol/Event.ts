@@ -61,7 +61,13 @@ const durable = {
     version: Schema.String,
     source: Schema.Literals(["startup", "resume", "fork", "import"]),
     forkedFrom: Schema.optionalKey(Schema.Struct({ sessionId: Schema.String, sequence: Schema.Finite })),
+    /** One name for all that belongs together, wherever it goes on: 32 hex digits, said at the very beginning. */
+    traceId: Schema.optionalKey(Schema.String),
+    /** It was brought here from another place. */
+    arrived: Schema.optionalKey(Schema.Struct({ cwd: Schema.String, by: Schema.String, exportedAt: Schema.Finite })),
   },
+  /** The session goes on elsewhere, from the record before this one on: here it is only a copy. */
+  SessionHandedOver: { handOver: Schema.String, to: Schema.String },
   /** What the session is called. */
   SessionTitled: { title: Schema.String, by: Schema.String },
   /** The model, the permission mode or the effort is now this; `by` says who changed it. */
@@ -197,6 +203,12 @@ const durable = {
     rules: Schema.optionalKey(Schema.Array(Schema.Struct({ text: Schema.String, source: Schema.String }))),
     /** What the call would touch. */
     effects: Schema.optionalKey(Schema.Array(Schema.Unknown)),
+  },
+  /** Somebody who may decide has added rules that hold from now on. */
+  RulesGranted: {
+    behavior: Schema.Literals(["allow", "deny", "ask"]),
+    rules: Schema.Array(Schema.String),
+    destination: Schema.Literals(["session", "local", "project", "user"]),
   },
   /** Written before the tool runs: after a crash it tells what may have happened. */
   ToolStarted: {

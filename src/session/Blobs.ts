@@ -9,7 +9,7 @@ import * as FileSystem from "effect/FileSystem"
 import { type FileError, fromPlatform } from "../platform/FileError.ts"
 import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
-import type { JournalRecord, StoredRecord } from "./JournalRecord.ts"
+import type { StoredRecord } from "./JournalRecord.ts"
 import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 
@@ -34,7 +34,7 @@ const cut = (value: unknown): unknown => {
 }
 
 /** What the line says of a large event, beside the name of its file. */
-export const payload = (hash: string, event: JournalRecord["event"]): string => {
+export const payload = (hash: string, event: unknown): string => {
   const sketch = JSON.stringify(cut(event))
   return sketch.length <= largestSketch ? `"blob":"${hash}","event":${sketch}` : `"blob":"${hash}"`
 }

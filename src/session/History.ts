@@ -98,6 +98,10 @@ export class History {
 
   sessionId: string | undefined
   cwd: string | undefined
+  /** Where the model believes to work: it was told so at the beginning, or when the session had moved. */
+  toldCwd: string | undefined
+  /** The same wherever the session goes on. */
+  traceId: string | undefined
   controls: ControlsState | undefined
   title: string | undefined
   firstPrompt: string | undefined
@@ -126,6 +130,7 @@ export class History {
         if (this.sessionId !== event.sessionId) this.totals = nothing
         this.sessionId = event.sessionId
         this.cwd = event.cwd
+        this.traceId ??= event.traceId ?? traceOf(event.sessionId)
         return
       case "SessionTitled":
         this.title = event.title
@@ -144,10 +149,12 @@ export class History {
       case "PromptRefused":
         return this.replace(event.promptId, [])
       case "ContextAdded":
+        if (event.origin === movedOrigin) this.toldCwd = this.cwd
         this.said.push(...HistoryBlocks.userBlocks(event.content))
         this.told.set(event.origin, plainText(event.content))
         return
       case "PromptLatched":
+        this.toldCwd = this.cwd
         this.latched = { system: event.system, listings: event.listings }
         return
       case "RequestSent":
@@ -178,6 +185,8 @@ export class History {
       case "Rewound":
       case "Checkpointed":
       case "RetryWaiting":
+      case "SessionHandedOver":
+      case "RulesGranted":
       case "PermissionDecided":
       case "SubagentStarted":
       case "SubagentEnded":
@@ -438,6 +447,12 @@ export class History {
     return messages
   }
 }
+
+/** Says to the model that the session goes on in another directory. */
+export const movedOrigin = "moved"
+
+/** Of a session that began before there were any. */
+export const traceOf = (sessionId: string): string => sessionId.replaceAll("-", "").toLowerCase()
 
 export const make = (): History => new History()
 

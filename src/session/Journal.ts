@@ -9,6 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Latch from "effect/Latch"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import { type FileError, fromCause, fromPlatform } from "../platform/FileError.ts"
@@ -45,6 +46,9 @@ export interface JournalContent {
   readonly problems: ReadonlyArray<string>
 }
 
+/** A record whose event may be of a kind that only a newer version knows. */
+export type RawRecord = Omit<JournalRecord, "event"> & { readonly event: { readonly _tag: string } }
+
 /** How long an appended record may wait for the disk. */
 const syncWithin = "100 millis"
 
@@ -74,17 +78,57 @@ export const read: (sessionId: string) => Effect.Effect<JournalContent, JournalE
   },
 )
 
+/** As `read`, with the records as they stand in the file, also those of kinds that this version does not know. */
+export const readRaw: (
+  sessionId: string,
+) => Effect.Effect<
+  { readonly records: ReadonlyArray<RawRecord>; readonly problems: ReadonlyArray<string> },
+  JournalError,
+  Needs
+> = Effect.fnUntraced(function* (sessionId) {
+  const path = yield* pathOf(sessionId, "read")
+  return yield* raw(sessionId, Records.scan(yield* load(path, "read")))
+})
+
 /** Begins a session with records that are already known, all at once or not at all. One that exists is refused, unless nothing in it is readable. */
 export const create: (
   sessionId: string,
-  records: ReadonlyArray<JournalRecord>,
+  records: ReadonlyArray<JournalRecord | RawRecord>,
 ) => Effect.Effect<void, JournalError | SessionBusy, Needs> = Effect.fnUntraced(function* (sessionId, records) {
-  const files = yield* Files
   const path = yield* lock(sessionId)
   const before = yield* load(path, "open")
   if (Records.scan(before).records.length > 0)
     return yield* new JournalError({ operation: "open", path, detail: "a session of this id exists already" })
   if (before.length > 0) yield* setAside(path, before).pipe(Effect.mapError(journalError("repair", path)))
+  yield* writeWhole(sessionId, path, records)
+}, Effect.scoped)
+
+/**
+ * Puts other records in the place of all of a session's, at once or not at all. What `records` are is decided while nobody can write
+ * to it, with those that are there; without an answer it stays as it is.
+ */
+export const replace: <E, R>(
+  sessionId: string,
+  records: (present: ReadonlyArray<RawRecord>) => Effect.Effect<ReadonlyArray<RawRecord> | undefined, E, R>,
+) => Effect.Effect<void, JournalError | SessionBusy | E, Needs | Exclude<R, Scope.Scope>> = Effect.fnUntraced(
+  function* (sessionId, records) {
+    const path = yield* lock(sessionId)
+    const before = yield* load(path, "open")
+    const scan = Records.scan(before)
+    const next = yield* records((yield* raw(sessionId, scan)).records)
+    if (next === undefined) return
+    if (scan.problems.length > 0) yield* setAside(path, before).pipe(Effect.mapError(journalError("repair", path)))
+    yield* writeWhole(sessionId, path, next)
+  },
+  Effect.scoped,
+)
+
+const writeWhole = Effect.fnUntraced(function* (
+  sessionId: string,
+  path: string,
+  records: ReadonlyArray<JournalRecord | RawRecord>,
+) {
+  const files = yield* Files
   const parts: Array<Uint8Array> = []
   let sum = Records.firstSum
   for (const { seq, time, agent, event } of records) {
@@ -102,7 +146,7 @@ export const create: (
   yield* files
     .writeAtomic(handle.path, concat(parts), { mode: 0o600 })
     .pipe(Effect.mapError(journalError("append", path)))
-}, Effect.scoped)
+})
 
 const lock = Effect.fnUntraced(function* (sessionId: string) {
   const files = yield* Files
@@ -182,19 +226,33 @@ const concat = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
 
 const decode = Effect.fnUntraced(function* (sessionId: string, scan: Scan) {
   const records: Array<JournalRecord> = []
+  const found = yield* raw(sessionId, scan)
+  const problems = [...found.problems]
+  for (const { seq, time, agent, event: stored } of found.records) {
+    const event = JournalEvents.decode(stored._tag, stored)
+    if (typeof event === "string") problems.push(`record ${seq}: ${event}; it stays in the file and is not used`)
+    else records.push({ seq, time, agent, event })
+  }
+  return { records, problems }
+})
+
+const isTagged = Schema.is(Schema.Struct({ _tag: Schema.String }))
+
+/** What is in the lines and the files they name. */
+const raw = Effect.fnUntraced(function* (sessionId: string, scan: Scan) {
+  const records: Array<RawRecord> = []
   const problems = [...scan.problems]
   for (const { record } of scan.records) {
     const { seq, time, agent, kind, blob } = record
-    let raw = record.event
+    let event = record.event
     if (blob !== undefined) {
       const content = yield* Blobs.read(sessionId, record, blob)
-      raw = content.event
+      event = content.event
       if (content.problem !== undefined) problems.push(content.problem)
-      if (raw === undefined) continue
+      if (event === undefined) continue
     }
-    const event = JournalEvents.decode(kind, raw)
-    if (typeof event === "string") problems.push(`record ${seq}: ${event}; it stays in the file and is not used`)
-    else records.push({ seq, time, agent, event })
+    if (isTagged(event) && event._tag === kind) records.push({ seq, time, agent, event })
+    else problems.push(`record ${seq}: its ${kind} is not readable; it stays in the file and is not used`)
   }
   return { records, problems }
 })

@@ -64,6 +64,16 @@ export const latest: (cwd: string) => Effect.Effect<string | undefined, never, N
   },
 )
 
+/** The directory that a session of ours was last worked with in. */
+export const cwdOf: (sessionId: string) => Effect.Effect<string | undefined, never, Needs> = Effect.fnUntraced(
+  function* (sessionId) {
+    const path = SessionPaths.journalPath(yield* Host, sessionId)
+    const info = yield* stat(path)
+    if (info === undefined) return undefined
+    return (yield* describe({ kind: "own", sessionId, path, ...info }))?.cwd
+  },
+)
+
 /** Where the record of the directory is lost, the transcript beside the journal stands in the directory's own place. */
 const belongs = Effect.fnUntraced(function* ({ cwd, sessionId, kind }: SessionSummary, wanted: string) {
   if (cwd !== undefined) return cwd === wanted

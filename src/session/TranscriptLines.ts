@@ -129,6 +129,8 @@ export class TranscriptLines {
       case "TransitionTaken":
       case "Checkpointed":
       case "Rewound":
+      case "SessionHandedOver":
+      case "RulesGranted":
         return []
       case "Compacted":
         return event.layer === "summary" ? [...this.settle(), ...this.boundary(record, event)] : []

@@ -78,6 +78,13 @@ export const find = (events: Iterable<DurableEvent>): Found => {
   return { lost: [...running.values()], cutOff: calls.size > 0 }
 }
 
+/** From which event on the session has been where it is. */
+export const arrival = (events: ReadonlyArray<DurableEvent>): number =>
+  Math.max(
+    0,
+    events.findLastIndex((event) => event._tag === "SessionStarted" && event.arrived !== undefined),
+  )
+
 const lostOf = (begun: typeof Started.Type, toolUseId: string, call: typeof Input.Type | undefined): Lost => {
   const command = call?.command ?? ""
   const shared = { command, description: call?.description ?? command, toolUseId }

@@ -269,7 +269,10 @@ const make = Effect.gen(function* () {
     },
     notices: Stream.fromEffectRepeat(desk.next),
     recover: Effect.fnUntraced(function* (events) {
-      const { lost, cutOff } = TaskRecords.find(events)
+      const past = [...events]
+      const { lost } = TaskRecords.find(past)
+      // What ran before the session came here runs elsewhere, and may do so still: where it came from it may go on.
+      const here = TaskRecords.find(past.slice(TaskRecords.arrival(past)))
       const gone: Array<TaskNotice.Notice> = []
       for (const { outputFile, ...known } of lost) {
         const entry: Entry = {
@@ -286,7 +289,7 @@ const make = Effect.gen(function* () {
         entries.set(known.id, entry)
         gone.push(TaskNotice.ended(entry.task))
       }
-      if ((lost.length > 0 || cutOff) && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
+      if ((here.lost.length > 0 || here.cutOff) && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
       return gone
     }),
   })

@@ -49,6 +49,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
       "permissions",
       "rewind",
       "skills",
+      "teleport",
     ],
   ],
   ["troupe con", ["config", "context"]],

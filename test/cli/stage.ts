@@ -81,6 +81,7 @@ export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["re
     hooks: () => [],
     addDirectory: (directory) => Effect.sync(() => (log.push(`add ${directory}`), directory)),
     rewriter,
+    handedOver: () => Effect.void,
     idle: Effect.sync(() => void log.push("idle")),
     checkpoints: Effect.succeed(points),
     rewind: (to, { dryRun = false, force = false, what = "both" } = {}) =>

@@ -58,6 +58,15 @@ const withSession = <A, E>(
     ),
   ).pipe(Effect.scoped)
 
+const arrived = (sessionId: string): DurableEvent => ({
+  _tag: "SessionStarted",
+  sessionId,
+  cwd: "/there",
+  version: "0.1.0",
+  source: "import",
+  arrived: { cwd: "/here", by: "ada", exportedAt: 1 },
+})
+
 describe("a background task", () => {
   it.live("goes on by itself, and its end is told once, with its exit code", () =>
     withSession(({ start, tasks, notice }) =>
@@ -393,6 +402,10 @@ describe("after a crash", () => {
         const foreign = left(`${workspace.sessionId}0`)
         yield* becomes("both sleep", () => living(mark).length === 2)
         yield* tasks.recover([])
+        assert.strictEqual(living(mark).length, 2)
+        // Where the session came from it may be open still.
+        const told = yield* tasks.recover([...begun("a", "toolu_a"), arrived(workspace.sessionId)])
+        assert.strictEqual(told.length, 1)
         assert.strictEqual(living(mark).length, 2)
         yield* tasks.recover(begun("a", "toolu_a"))
         assert.deepStrictEqual(living(mark), [foreign.pid ?? 0])
