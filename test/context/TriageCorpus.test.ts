@@ -24,17 +24,18 @@ const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Item), { onExcessP
 const files = readdirSync(folder).filter((file) => file.endsWith(".jsonl"))
 const itemsOf = (part: string) =>
   files
-    .filter((file) => file.startsWith(`${part}-`))
+    .filter((file) => file === `${part}.jsonl` || file.startsWith(`${part}-`))
     .flatMap((file) => readFileSync(join(folder, file), "utf8").trimEnd().split("\n"))
     .map((line) => decode(line))
 
-const parts = new Map(["tuning", "heldout"].map((part) => [part, itemsOf(part)] as const))
+const parts = new Map(["tuning", "heldout", "blind"].map((part) => [part, itemsOf(part)] as const))
 const all = [...parts.values()].flat()
 const ids = (items: ReadonlyArray<Item>) => items.map(({ id }) => id)
 
 describe("the labelled corpus for triage", () => {
   it("names every file after its part, and every item once", () => {
     assert.sameMembers(files, [
+      "blind.jsonl",
       "heldout-real.jsonl",
       "heldout-written.jsonl",
       "tuning-real.jsonl",
@@ -50,6 +51,8 @@ describe("the labelled corpus for triage", () => {
     assert.isAtLeast(parts.get("tuning")?.length ?? 0, 240)
     assert.isAtLeast(parts.get("heldout")?.length ?? 0, 120)
     assert.isAtLeast(parts.get("heldout")?.filter(({ real }) => real).length ?? 0, 45)
+    assert.isAtLeast(parts.get("blind")?.length ?? 0, 120)
+    assert.isAtLeast(parts.get("blind")?.filter(({ real }) => real).length ?? 0, 45)
   })
 
   it("has every label in at least 15 % of each part, and every source", () => {
