@@ -1,0 +1,222 @@
+/**
+ * Owns one opening of a session on stage: the real agent, its loop and its gate, over records instead of a machine. Agents that are sent
+ * out stand on it too.
+ */
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Agent from "../agents/Agent.ts"
+import * as Interrupts from "../agents/Interrupts.ts"
+import { Moments } from "../agents/Moments.ts"
+import * as Turn from "../agents/Turn.ts"
+import type * as Actor from "../kernel/Actor.ts"
+import * as Supervisor from "../kernel/Supervisor.ts"
+import { Model } from "../model/Model.ts"
+import { type Event, type EventOf, isDurable } from "../protocol/Event.ts"
+import type { Terminal } from "../protocol/Terminal.ts"
+import * as Usage from "../protocol/Usage.ts"
+import * as Controls from "../session/Controls.ts"
+import * as History from "../session/History.ts"
+import type { Journal } from "../session/Journal.ts"
+import * as Recorder from "../session/Recorder.ts"
+import { MaxConcurrentCalls } from "../tools/Round.ts"
+import type { Conductor, Player, Stage as Standing } from "./Conductor.ts"
+import * as RecordedCalls from "./RecordedCalls.ts"
+import * as RecordedMoments from "./RecordedMoments.ts"
+import * as Score from "./Score.ts"
+import { type Entry, callOf, loopOf, main } from "./Tape.ts"
+import type { World } from "./World.ts"
+
+export interface Stage extends Standing, Player {
+  readonly history: History.History
+}
+
+/** What all openings of a session share. */
+export interface House {
+  readonly conductor: Conductor
+  readonly journal: Journal
+  readonly world: Context.Context<World>
+  readonly calls: ReadonlyMap<string, Score.CallFacts>
+  readonly cascading: ReadonlySet<string>
+}
+
+interface Cast {
+  readonly recorder: Recorder.RecorderShape
+  readonly controls: Controls.ControlsShape
+}
+
+/** Opens the session as its journal leaves it. It stands until the scope closes. */
+export const open = Effect.fnUntraced(function* (house: House, life: number) {
+  const { calls, cascading, conductor, journal, world } = house
+  const { tape } = conductor
+  const scope = yield* Effect.scope
+  const standing: Standing = { life, isOpen: true, waits: new Set() }
+  const cast = new Map<string, Cast>()
+
+  /** Takes an agent on; what it records goes past the conductor. */
+  const engage = Effect.fnUntraced(function* (agent: string, history: History.History, model: string) {
+    const recorder = yield* Recorder.make({ agent, journal, transcript, history })
+    const { effort, permissionMode = "default" } = history.controls ?? {}
+    const controls = yield* Controls.make({
+      model: history.controls?.model ?? model,
+      permissionMode,
+      ...(effort !== undefined && { effort }),
+    })
+    cast.set(agent, { recorder, controls })
+    const system = agent === main && history.latched !== undefined
+    const emit = (event: Event) =>
+      isDurable(event) ? conductor.offer(standing, agent, event, { system }, recorder.emit) : Effect.void
+    const gated: Recorder.RecorderShape = { ...recorder, emit, show: () => Effect.void }
+    const records: RecordedCalls.CallRecords = {
+      rest: (toolUseId) => tape.rest(callOf(agent, toolUseId), conductor.cursor, life),
+      facts: (toolUseId) => calls.get(callOf(agent, toolUseId)),
+      cascades: (tool) => cascading.has(tool),
+      errand: (started) => errand(gated, started),
+    }
+    const loop: RecordedMoments.LoopRecords = {
+      arrive: conductor.arrive(standing, agent),
+      turn: () => tape.turn(agent, conductor.cursor, life),
+    }
+    const parts = Layer.mergeAll(Layer.succeed(Recorder.Recorder, gated), Layer.succeed(Controls.Controls, controls))
+    const services = yield* RecordedCalls.layer(records).pipe(
+      Layer.provideMerge(parts),
+      Layer.provide(Layer.succeedContext(world)),
+      Layer.build,
+    )
+    const context = services.pipe(
+      Context.add(Model, withRecordedLimits(Context.get(world, Model), conductor, standing)),
+      Context.add(Moments, RecordedMoments.make(loop)),
+      // How many there were at a time shows in the order of their records.
+      Context.add(MaxConcurrentCalls, 10_000),
+    )
+    return { context, gated, loop }
+  })
+
+  /** One that was sent out, from its first words to its end. */
+  const errand = (parent: Recorder.RecorderShape, started: EventOf<"SubagentStarted">): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const { agentId, agentType, model, toolUseId } = started
+      const { context, gated, loop } = yield* engage(agentId, History.make(), model)
+      const seen: { ended: EventOf<"TurnEnded"> | undefined; toolUses: number } = { ended: undefined, toolUses: 0 }
+      const counting: Recorder.RecorderShape = {
+        ...gated,
+        emit: (event) => {
+          if (event._tag === "ToolEnded") seen.toolUses++
+          if (event._tag === "TurnEnded") seen.ended = event
+          return gated.emit(event)
+        },
+      }
+      const end = (terminal: Terminal) => {
+        const { ended, toolUses } = seen
+        const { usage = Usage.none, costUsd = 0, turns = 0 } = ended ?? {}
+        const spent = { terminal, turns, toolUses, durationMs: 0, usage, costUsd }
+        return parent.emit({ _tag: "SubagentEnded", agentId, agentType, toolUseId, ...spent })
+      }
+      const work = Effect.gen(function* () {
+        const order = tape.entries.find(({ agent, event }) => agent === agentId && event._tag === "PromptReceived")
+        if (order?.event._tag !== "PromptReceived") return yield* Effect.never
+        yield* conductor.passed(standing, order.at)
+        const { maxTurns, fallbackModel, outputSlots } = Score.limitsOf(loop.turn())
+        return yield* Turn.run({
+          agent: agentId,
+          promptId: order.event.promptId,
+          system: [],
+          maxTurns,
+          fallbackModel,
+          outputSlots,
+          output: RecordedMoments.output(loop),
+          interrupts: yield* Interrupts.make,
+        }).pipe(Effect.provideContext(Context.add(context, Recorder.Recorder, counting)))
+      })
+      yield* parent.emit(started)
+      const aborted: Terminal = { reason: "aborted_tools", detail: "the call that sent it out was interrupted" }
+      const terminal = yield* Effect.onInterrupt(work, () => Effect.ignore(end(aborted)))
+      yield* end(terminal)
+    }).pipe(Effect.scoped, Effect.ignore)
+
+  const records = journal.reread.pipe(Effect.map((content) => content.records.filter(({ agent }) => agent === main)))
+  const history = History.fold(yield* records)
+  const star = yield* engage(main, history, "sonnet")
+  const present = Deferred.makeUnsafe<Actor.Ref<typeof Agent.AgentProtocol>>()
+  let begun = false
+
+  const begin = Effect.gen(function* () {
+    const limits = () => Score.limitsOf(star.loop.turn())
+    // Read anew at each turn.
+    const settings: Agent.TurnSettings = {
+      agent: main,
+      get system() {
+        return history.latched?.system ?? []
+      },
+      get maxTurns() {
+        return limits().maxTurns
+      },
+      get fallbackModel() {
+        return limits().fallbackModel
+      },
+      get outputSlots() {
+        return limits().outputSlots
+      },
+      get output() {
+        return RecordedMoments.output(star.loop)
+      },
+    }
+    const supervisor = yield* Supervisor.make("replay")
+    return yield* Effect.catchTag(supervisor.start(main, Agent.behavior(settings)), "Escalated", Effect.die)
+  }).pipe(Effect.provideContext(star.context), Scope.provide(scope))
+
+  const stage: Stage = Object.assign(standing, {
+    history,
+    said: () => history.saidSoFar(),
+    tell: Effect.fnUntraced(function* ({ agent, event }: Entry) {
+      const one = cast.get(agent)
+      if (one === undefined) return yield* Effect.asVoid(journal.append(agent, event))
+      yield* one.recorder.emit(event)
+      if (event._tag !== "ControlsChanged") return undefined
+      const { effort, model, permissionMode } = event
+      yield* one.controls.change(event.by, { model, permissionMode, ...(effort !== undefined && { effort }) })
+      return undefined
+    }),
+    ready: Effect.fnUntraced(function* ({ agent, event }: Entry) {
+      // Sent out by something else than a call: a hook, a skill.
+      if (event._tag === "SubagentStarted" && !tape.isCall(agent, event.toolUseId)) {
+        yield* Effect.forkIn(errand(star.gated, event), scope)
+      }
+      if (agent !== main || begun) return
+      begun = true
+      // Not waited for: it may have a turn to close first, and that must be let pass.
+      yield* Effect.forkIn(
+        Effect.flatMap(begin, (ref) => Deferred.succeed(present, ref)),
+        scope,
+        { startImmediately: true },
+      )
+    }),
+    send: Effect.fnUntraced(function* ({ event }: Entry) {
+      const ref = yield* Deferred.await(present)
+      if (event._tag !== "PromptReceived") return
+      const { content, delivery, harness, promptId, uuid } = event
+      const letter = { promptId, uuid, content, ...(harness !== undefined && { harness }) }
+      yield* Effect.ignore(delivery === "prompt" ? ref.ask.Prompt(letter) : ref.ask.Steer({ letter, delivery }))
+    }),
+    interrupt: Effect.fnUntraced(function* (kind: "abort" | "stop") {
+      const ref = yield* Deferred.await(present)
+      yield* Effect.ignore(ref.ask.Interrupt({ kind }))
+    }),
+  })
+  return stage
+})
+
+/** What a request may cost at most is a limit from outside: it is what it was. */
+const withRecordedLimits = (model: Model["Service"], conductor: Conductor, standing: Standing): Model["Service"] => ({
+  ...model,
+  stream: (request) =>
+    Stream.suspend(() => {
+      const next = conductor.head(standing, loopOf(request.agent))?.event
+      return model.stream(next?._tag === "RequestSent" ? { ...request, maxTokens: next.maxTokens } : request)
+    }),
+})
+
+const transcript: Recorder.RecorderShape["transcript"] = { path: "", write: () => Effect.void }
