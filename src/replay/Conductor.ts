@@ -9,7 +9,7 @@ import { JournalError } from "../session/JournalError.ts"
 import * as Compare from "./Compare.ts"
 import { roleOf } from "./Roles.ts"
 import * as Score from "./Score.ts"
-import { type Entry, laneOf, loopOf, main, type Tape } from "./Tape.ts"
+import { type Entry, laneOf, loopOf, type Tape } from "./Tape.ts"
 import type { VirtualTime } from "./VirtualTime.ts"
 
 /** A place at which the replay does not do what was recorded. */
@@ -35,6 +35,7 @@ export interface Stage {
 /** What the session can be told. */
 export interface Player {
   readonly tell: (entry: Entry) => Effect.Effect<void, JournalError>
+  readonly isThere: () => boolean
   /** Hands over a letter; returns when it was taken or waits behind a turn. */
   readonly send: (entry: Entry) => Effect.Effect<void>
   readonly interrupt: (kind: "abort" | "stop") => Effect.Effect<void>
@@ -69,6 +70,8 @@ export class Conductor {
   private stillness: Deferred.Deferred<void> | undefined
   private lost: Deferred.Deferred<void> = Deferred.makeUnsafe()
   private closing = 0
+  /** The turn that ends here was interrupted already. */
+  private abortedUpTo = -1
 
   constructor(tape: Tape, time: VirtualTime, watch: (entry: Entry, event: DurableEvent) => void) {
     this.tape = tape
@@ -145,12 +148,7 @@ export class Conductor {
   /** Plays one record. Answers whether it could. */
   readonly step = Effect.fnUntraced(function* (this: Conductor, player: Player, entry: Entry) {
     this.time.reach(entry.time)
-    const interrupt = Score.interruptBefore(this.tape, entry)
-    if (interrupt !== undefined) {
-      yield* player.ready(entry)
-      if (interrupt === "abort") yield* this.still
-      yield* player.interrupt(interrupt)
-    }
+    if (Score.isStopBefore(this.tape, entry)) yield* player.interrupt("stop")
     if (entry.plays === "told") {
       yield* player.tell(entry)
       this.pass(entry)
@@ -164,10 +162,20 @@ export class Conductor {
         if (!this.offered.has(next.at)) yield* this.still
       }
       Deferred.doneUnsafe(this.gate(entry), Effect.void)
+      // An agent that is about to begin begins first; whoever ends a turn is told of a letter that came just then.
+      if (!player.isThere()) this.settle()
       yield* player.send(entry)
     }
-    yield* this.until(entry)
-    if (this.isLost) return false
+    while (!(yield* this.until(entry))) {
+      if (this.isLost) return false
+      // Nothing goes on, and nothing will: a person ended it, or somebody went another way.
+      if (!Score.isAborted(this.tape, entry) || entry.at <= this.abortedUpTo) {
+        this.lose(entry, "missing", undefined)
+        return false
+      }
+      this.abortedUpTo = Score.turnsEnd(this.tape, entry)
+      yield* player.interrupt("abort")
+    }
     this.pass(entry)
     return true
   })
@@ -225,18 +233,23 @@ export class Conductor {
     Deferred.doneUnsafe(this.lost, Effect.void)
   }
 
-  /** Waits until it has been worked out, or cannot be any more. */
-  private until(entry: Entry): Effect.Effect<void> {
+  /** Waits until it has been worked out: `true`, or nothing goes on, or it cannot come any more. */
+  private until(entry: Entry): Effect.Effect<boolean> {
     return Effect.suspend(() => {
       this.awaited = entry
-      Deferred.doneUnsafe(this.gate(entry), Effect.void)
+      // Those first that were let through before: who is let through now waits until its record has been passed.
       this.settle()
+      Deferred.doneUnsafe(this.gate(entry), Effect.void)
       if (entry.plays === "decided" && entry.lane === loopOf(entry.agent)) this.arrived(entry.agent)
-      return Effect.raceFirst(Deferred.await(this.end(entry)), Deferred.await(this.lost))
+      const stuck = Deferred.makeUnsafe<void>()
+      this.stillness = stuck
+      const done = Effect.as(Deferred.await(this.end(entry)), true)
+      return Effect.raceAllFirst([done, Effect.as(Deferred.await(this.lost), false), Effect.as(Deferred.await(stuck), false)])
     }).pipe(
-      Effect.andThen(
+      Effect.ensuring(
         Effect.sync(() => {
           this.awaited = undefined
+          this.stillness = undefined
         }),
       ),
     )
@@ -262,20 +275,15 @@ export class Conductor {
     return Deferred.await(this.stillness)
   })
 
-  private idle(): void {
-    if (this.closing > 0) {
-      this.time.skip()
-      return
-    }
+  /** Answers whether that set something going. */
+  private idle(): boolean {
+    if (this.closing > 0) return this.time.skip()
     const { awaited, stillness } = this
-    if (stillness !== undefined) {
-      this.stillness = undefined
-      Deferred.doneUnsafe(stillness, Effect.void)
-      return
-    }
-    if (awaited === undefined || this.isLost) return
-    if (Score.isTimed(this.tape, awaited) && this.time.skip()) return
-    this.lose(awaited, "missing", undefined)
+    if (stillness === undefined || this.isLost) return false
+    if (awaited !== undefined && Score.isTimed(this.tape, awaited) && this.time.skip()) return true
+    this.stillness = undefined
+    Deferred.doneUnsafe(stillness, Effect.void)
+    return true
   }
 
   private wait(
@@ -305,5 +313,3 @@ export class Conductor {
     return known
   }
 }
-
-export { main }

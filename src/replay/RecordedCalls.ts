@@ -38,7 +38,8 @@ const first = <Tag extends Entry["event"]["_tag"]>(rest: ReadonlyArray<Entry>, t
 /** The gate, and the catalog it looks into. */
 export const layer = (records: CallRecords) =>
   Layer.effect(ToolRunner, gate).pipe(
-    Layer.provide(ToolRunner.layer),
+    // One for each agent: they have calls of their own.
+    Layer.provide(Layer.fresh(ToolRunner.layer)),
     Layer.provide(Layer.succeed(Permissions, permissions(records))),
     Layer.provide(Layer.succeed(ConversationChars, Number.MAX_SAFE_INTEGER)),
     Layer.provideMerge(Layer.succeed(ToolCatalog, catalog(records))),
@@ -103,7 +104,13 @@ const invocationOf = (name: string, id: string, input: unknown, records: CallRec
         ? Effect.fail(new ToolFailure({ message: textOf(next.content) }))
         : Effect.void
     }),
-    evidence: Effect.sync(() => first(records.rest(id), "ToolStarted")?.evidence ?? {}),
+    evidence: Effect.suspend(() => {
+      const [next] = records.rest(id).map(({ event }) => event)
+      const bug = next?._tag === "ToolEnded" ? crash.exec(textOf(next.content))?.[1] : undefined
+      return bug === undefined
+        ? Effect.succeed(first(records.rest(id), "ToolStarted")?.evidence ?? {})
+        : Effect.die(new Error(bug))
+    }),
     judge: () =>
       Effect.sync(() => {
         const ended = first(records.rest(id), "ToolEnded")
@@ -128,6 +135,9 @@ const invocationOf = (name: string, id: string, input: unknown, records: CallRec
       }),
   }
 }
+
+/** What the gate makes of a bug of ours, or of a tool. */
+const crash = /^.+? crashed: ([\s\S]*)\. This is a defect of the tool, not of the call\.$/
 
 const textOf = (content: ToolResultContent): string => (typeof content === "string" ? content : plainText(content))
 

@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as ApiErrors from "../model/ApiErrors.ts"
-import { Provider, ProviderError, type WholeReply } from "../model/Provider.ts"
+import { type Provider, ProviderError, type WholeReply } from "../model/Provider.ts"
 import type { EventOf } from "../protocol/Event.ts"
 import type { StreamEvent } from "../protocol/StreamEvent.ts"
 import type { Usage } from "../protocol/Usage.ts"

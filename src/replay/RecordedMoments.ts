@@ -26,6 +26,8 @@ export const make = ({ arrive, turn }: LoopRecords): MomentsShape => {
     if (event?._tag !== "TurnEnded") return Effect.undefined
     const { detail = "", reason } = event.terminal
     if (reason === "hook_stopped" || reason === "turn_setup_failed") return Effect.succeed(stop(detail, reason))
+    const bug = reason === "session_failed" ? /^A defect: ([\s\S]*)$/.exec(detail)?.[1] : undefined
+    if (bug !== undefined) return Effect.die(new Error(bug))
     // Whoever interrupts does so now.
     return reason.startsWith("aborted_") && !detail.startsWith("Stopped after") ? Effect.never : Effect.undefined
   })

@@ -23,26 +23,29 @@ const isAbort = (event: DurableEvent): boolean => {
   }
 }
 
-/** The first sign of an interrupt, or the last call that was waited for. */
-export const interruptBefore = (tape: Tape, entry: Entry): "abort" | "stop" | undefined => {
-  const { agent, event, life } = entry
-  if (agent !== main) return undefined
-  if (isAbort(event)) {
-    for (let at = entry.at - 1; at >= 0; at--) {
-      const before = tape.entries[at]
-      if (before === undefined || before.life !== life) break
-      if (before.agent !== main) continue
-      if (before.event._tag === "TurnEnded") break
-      if (isAbort(before.event)) return undefined
-    }
-    return "abort"
+/** The end of the turn of the session's own agent that a record belongs to. */
+export const turnsEnd = (tape: Tape, { at, life }: Entry): number => {
+  for (let end = at; end < tape.entries.length; end++) {
+    const entry = tape.entries[end]
+    if (entry === undefined || entry.life !== life) return end
+    if (entry.agent === main && entry.event._tag === "TurnEnded") return end
   }
-  if (event._tag !== "ToolEnded") return undefined
-  const next = tape.head(loopOf(main), entry.at + 1, life)
-  const ends = next?.event._tag === "TurnEnded" && next.event.terminal.detail === stopped
-  if (!ends) return undefined
-  const between = tape.entries.slice(entry.at + 1, next.at)
-  return between.some((one) => one.agent === main && one.event._tag === "ToolEnded") ? undefined : "stop"
+  return tape.entries.length
+}
+
+/** The turn was interrupted here, or from here on. */
+export const isAborted = (tape: Tape, entry: Entry): boolean =>
+  tape.entries
+    .slice(entry.at, turnsEnd(tape, entry) + 1)
+    .some(({ agent, event, life }) => agent === main && life === entry.life && isAbort(event))
+
+/** The last call that a turn waited for before it stopped, as it had been asked to. */
+export const isStopBefore = (tape: Tape, { agent, at, event, life }: Entry): boolean => {
+  if (agent !== main || event._tag !== "ToolEnded") return false
+  const next = tape.head(loopOf(main), at + 1, life)
+  if (next?.event._tag !== "TurnEnded" || next.event.terminal.detail !== stopped) return false
+  const between = tape.entries.slice(at + 1, next.at)
+  return !between.some((one) => one.agent === main && one.event._tag === "ToolEnded")
 }
 
 /**

@@ -57,7 +57,12 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
   const cast = new Map<string, Cast>()
 
   /** Takes an agent on; what it records goes past the conductor. */
-  const engage = Effect.fnUntraced(function* (agent: string, history: History.History, model: string) {
+  const engage = Effect.fnUntraced(function* (
+    agent: string,
+    history: History.History,
+    model: string,
+    hear: (event: Event) => void = () => {},
+  ) {
     const recorder = yield* Recorder.make({ agent, journal, transcript, history })
     const { effort, permissionMode = "default" } = history.controls ?? {}
     const controls = yield* Controls.make({
@@ -66,9 +71,12 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
       ...(effort !== undefined && { effort }),
     })
     cast.set(agent, { recorder, controls })
-    const system = agent === main && history.latched !== undefined
-    const emit = (event: Event) =>
-      isDurable(event) ? conductor.offer(standing, agent, event, { system }, recorder.emit) : Effect.void
+    const isLatched = () => agent === main && history.latched !== undefined
+    const emit = (event: Event) => {
+      if (!isDurable(event)) return Effect.void
+      hear(event)
+      return conductor.offer(standing, agent, event, { system: isLatched() }, recorder.emit)
+    }
     const gated: Recorder.RecorderShape = { ...recorder, emit, show: () => Effect.void }
     const records: RecordedCalls.CallRecords = {
       rest: (toolUseId) => tape.rest(callOf(agent, toolUseId), conductor.cursor, life),
@@ -99,16 +107,11 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
   const errand = (parent: Recorder.RecorderShape, started: EventOf<"SubagentStarted">): Effect.Effect<void> =>
     Effect.gen(function* () {
       const { agentId, agentType, model, toolUseId } = started
-      const { context, gated, loop } = yield* engage(agentId, History.make(), model)
       const seen: { ended: EventOf<"TurnEnded"> | undefined; toolUses: number } = { ended: undefined, toolUses: 0 }
-      const counting: Recorder.RecorderShape = {
-        ...gated,
-        emit: (event) => {
-          if (event._tag === "ToolEnded") seen.toolUses++
-          if (event._tag === "TurnEnded") seen.ended = event
-          return gated.emit(event)
-        },
-      }
+      const { context, loop } = yield* engage(agentId, History.make(), model, (event) => {
+        if (event._tag === "ToolEnded") seen.toolUses++
+        if (event._tag === "TurnEnded") seen.ended = event
+      })
       const end = (terminal: Terminal) => {
         const { ended, toolUses } = seen
         const { usage = Usage.none, costUsd = 0, turns = 0 } = ended ?? {}
@@ -129,7 +132,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
           outputSlots,
           output: RecordedMoments.output(loop),
           interrupts: yield* Interrupts.make,
-        }).pipe(Effect.provideContext(Context.add(context, Recorder.Recorder, counting)))
+        }).pipe(Effect.provideContext(context))
       })
       yield* parent.emit(started)
       const aborted: Terminal = { reason: "aborted_tools", detail: "the call that sent it out was interrupted" }
@@ -170,6 +173,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
 
   const stage: Stage = Object.assign(standing, {
     history,
+    isThere: () => Deferred.isDoneUnsafe(present),
     said: () => history.saidSoFar(),
     tell: Effect.fnUntraced(function* ({ agent, event }: Entry) {
       const one = cast.get(agent)

@@ -21,8 +21,8 @@ export interface VirtualTime {
   readonly reach: (time: number) => void
   /** Lets the next timer go off; `false` where there is none. */
   readonly skip: () => boolean
-  /** Called whenever nothing can go on by itself. */
-  onIdle: () => void
+  /** Called whenever nothing can go on by itself; answers whether that set something going. */
+  onIdle: () => boolean
 }
 
 export const make = (start: number): VirtualTime => {
@@ -59,7 +59,7 @@ export const make = (start: number): VirtualTime => {
       next.ring()
       return true
     },
-    onIdle: () => {},
+    onIdle: () => false,
   }
   const scheduler = new OneQueue(() => time.onIdle())
   return Object.assign(time, {
@@ -77,9 +77,9 @@ class OneQueue implements Scheduler.Scheduler, Scheduler.SchedulerDispatcher {
   private ran = 0
   /** Of the platform: what it runs comes after everything that is ready, promises included. */
   private readonly turns = new Scheduler.MixedScheduler().makeDispatcher()
-  private readonly onIdle: () => void
+  private readonly onIdle: () => boolean
 
-  constructor(onIdle: () => void) {
+  constructor(onIdle: () => boolean) {
     this.onIdle = onIdle
   }
 
@@ -109,7 +109,8 @@ class OneQueue implements Scheduler.Scheduler, Scheduler.SchedulerDispatcher {
     this.isRunning = false
     const ran = ++this.ran
     this.turns.scheduleTask(() => {
-      if (!this.isRunning && this.ran === ran) this.onIdle()
+      // What is woken may run at once, without a task of its own: look again.
+      if (!this.isRunning && this.ran === ran && this.onIdle()) this.scheduleTask(() => {})
     }, 0)
   }
 }
