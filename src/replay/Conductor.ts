@@ -4,6 +4,7 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import type { BudgetExceeded } from "../kernel/Budget.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
 import { JournalError } from "../session/JournalError.ts"
 import * as Compare from "./Compare.ts"
@@ -39,6 +40,8 @@ export interface Player {
   /** Hands over a letter; returns when it was taken or waits behind a turn. */
   readonly send: (entry: Entry) => Effect.Effect<void>
   readonly interrupt: (kind: "abort" | "stop") => Effect.Effect<void>
+  /** The budget that an agent's turn works on is spent. */
+  readonly spend: (agent: string, spent: BudgetExceeded) => Effect.Effect<void>
   /** How much has been said that no request contains. */
   readonly said: () => number
   /** There is an agent that works the next record out. */
@@ -70,8 +73,8 @@ export class Conductor {
   private stillness: Deferred.Deferred<void> | undefined
   private lost: Deferred.Deferred<void> = Deferred.makeUnsafe()
   private closing = 0
-  /** The turn that ends here was interrupted already. */
-  private abortedUpTo = -1
+  /** Turns that end here have been ended from outside already. */
+  private readonly cut = new Set<number>()
 
   constructor(tape: Tape, time: VirtualTime, watch: (entry: Entry, event: DurableEvent) => void) {
     this.tape = tape
@@ -168,13 +171,14 @@ export class Conductor {
     }
     while (!(yield* this.until(entry))) {
       if (this.isLost) return false
-      // Nothing goes on, and nothing will: a person ended it, or somebody went another way.
-      if (!Score.isAborted(this.tape, entry) || entry.at <= this.abortedUpTo) {
+      // Nothing goes on, and nothing will: a person or a budget ended it, or somebody went another way.
+      const cut = Score.cutOf(this.tape, entry)
+      if (cut === undefined || this.cut.has(cut.end)) {
         this.lose(entry, "missing", undefined)
         return false
       }
-      this.abortedUpTo = Score.turnsEnd(this.tape, entry)
-      yield* player.interrupt("abort")
+      this.cut.add(cut.end)
+      yield* cut.spent === undefined ? player.interrupt("abort") : player.spend(cut.agent, cut.spent)
     }
     this.pass(entry)
     return true

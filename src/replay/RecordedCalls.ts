@@ -106,6 +106,8 @@ const invocationOf = (name: string, id: string, input: unknown, records: CallRec
     }),
     evidence: Effect.suspend(() => {
       const [next] = records.rest(id).map(({ event }) => event)
+      // It was let through and never begun.
+      if (next?._tag === "ToolEnded" && next.outcome === "cancelled") return Effect.never
       const bug = next?._tag === "ToolEnded" ? crash.exec(textOf(next.content))?.[1] : undefined
       return bug === undefined
         ? Effect.succeed(first(records.rest(id), "ToolStarted")?.evidence ?? {})

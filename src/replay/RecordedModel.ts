@@ -21,6 +21,8 @@ export interface Answer {
   readonly end:
     | { readonly _tag: "Complete"; readonly reply: EventOf<"ReplyEnded"> }
     | { readonly _tag: "Failed"; readonly error: ProviderError }
+    /** A bug ended the turn in the middle of it. */
+    | { readonly _tag: "Bug"; readonly message: string }
     /** Somebody else ended it, or nobody. */
     | { readonly _tag: "Silence" }
 }
@@ -57,7 +59,10 @@ export const answerTo = (tape: Tape, sent: Entry): Answer => {
       return { ...answer, usage, end }
     }
   }
-  return { ...silence, messageId: blocks[0]?.messageId ?? "msg_replay", model, blocks, usage: noUsage(blocks) }
+  const last = rest.at(-1)?.event
+  const bug = last?._tag === "TurnEnded" ? /^A defect: ([\s\S]*)$/.exec(last.terminal.detail ?? "")?.[1] : undefined
+  const cut = { ...silence, messageId: blocks[0]?.messageId ?? "msg_replay", model, blocks, usage: noUsage(blocks) }
+  return bug === undefined ? cut : { ...cut, end: { _tag: "Bug", message: bug } }
 }
 
 const silence = { messageId: "msg_replay", blocks: [], usage: undefined, end: { _tag: "Silence" } } as const
@@ -131,6 +136,8 @@ const endOf = ({ end }: Answer): Stream.Stream<never, ProviderError> => {
       return Stream.empty
     case "Failed":
       return Stream.fail(end.error)
+    case "Bug":
+      return Stream.die(new Error(end.message))
     case "Silence":
       return Stream.never
   }

@@ -7,8 +7,9 @@ import * as Result from "effect/Result"
 import type { GoOn, MomentsShape, Stop } from "../agents/Moments.ts"
 import type { StructuredOutput } from "../agents/StructuredOutput.ts"
 import { plainText } from "../protocol/Content.ts"
-import type { DurableEvent } from "../protocol/Event.ts"
+import type { DurableEvent, EventOf } from "../protocol/Event.ts"
 import type { JournalError } from "../session/JournalError.ts"
+import * as Score from "./Score.ts"
 import type { Entry } from "./Tape.ts"
 
 /** Where the loop of an agent stands in the recording. */
@@ -28,8 +29,8 @@ export const make = ({ arrive, turn }: LoopRecords): MomentsShape => {
     if (reason === "hook_stopped" || reason === "turn_setup_failed") return Effect.succeed(stop(detail, reason))
     const bug = reason === "session_failed" ? /^A defect: ([\s\S]*)$/.exec(detail)?.[1] : undefined
     if (bug !== undefined) return Effect.die(new Error(bug))
-    // Whoever interrupts does so now.
-    return reason.startsWith("aborted_") && !detail.startsWith("Stopped after") ? Effect.never : Effect.undefined
+    // Whoever interrupts does so now, and so does a budget.
+    return isCut(event) ? Effect.never : Effect.undefined
   })
   return {
     beforeAsking: Effect.andThen(arrive, stopped),
@@ -46,7 +47,7 @@ export const make = ({ arrive, turn }: LoopRecords): MomentsShape => {
           if (isSubmit(event)) return Effect.never
           if (event?._tag === "TurnEnded") {
             const { detail = "", reason } = event.terminal
-            if (reason.startsWith("aborted_")) return Effect.never
+            if (isCut(event)) return Effect.never
             return reason === "stop_hook_prevented" ? Effect.succeed(stop(detail, reason)) : Effect.undefined
           }
           const words = wordsOf(turn().map((entry) => entry.event))
@@ -62,6 +63,10 @@ const stop = (reason: string, ending: string): Stop => ({
   reason,
   ...(ending === "turn_setup_failed" && { failed: true }),
 })
+
+const isCut = (event: EventOf<"TurnEnded">): boolean =>
+  Score.budgetOf(event) !== undefined ||
+  (event.terminal.reason.startsWith("aborted_") && event.terminal.detail?.startsWith("Stopped after") !== true)
 
 const isSubmit = (event: DurableEvent | undefined): boolean =>
   event?._tag === "TransitionTaken" && event.transition === "submit_interrupt"

@@ -2,7 +2,9 @@
  * Owns what a recording does not say in so many words, but shows: when a person interrupted, which letters came too late for a request,
  * which calls ran beside each other, what a turn's limits were. Read from the tape; pure.
  */
-import type { DurableEvent } from "../protocol/Event.ts"
+import * as Schema from "effect/Schema"
+import { BudgetExceeded } from "../kernel/Budget.ts"
+import type { DurableEvent, EventOf } from "../protocol/Event.ts"
 import { type Entry, callOf, loopOf, main, type Tape } from "./Tape.ts"
 
 const interrupted = "the user interrupted"
@@ -23,21 +25,48 @@ const isAbort = (event: DurableEvent): boolean => {
   }
 }
 
-/** The end of the turn of the session's own agent that a record belongs to. */
-export const turnsEnd = (tape: Tape, { at, life }: Entry): number => {
-  for (let end = at; end < tape.entries.length; end++) {
-    const entry = tape.entries[end]
-    if (entry === undefined || entry.life !== life) return end
-    if (entry.agent === main && entry.event._tag === "TurnEnded") return end
-  }
-  return tape.entries.length
+/** Something outside ended a turn, or was about to: a person, or a budget. */
+export interface Cut {
+  readonly agent: string
+  /** Where the turn ends. */
+  readonly end: number
+  readonly spent: BudgetExceeded | undefined
 }
 
-/** The turn was interrupted here, or from here on. */
-export const isAborted = (tape: Tape, entry: Entry): boolean =>
-  tape.entries
-    .slice(entry.at, turnsEnd(tape, entry) + 1)
-    .some(({ agent, event, life }) => agent === main && life === entry.life && isAbort(event))
+/** What must have ended the turn that a record belongs to, or the one around it. */
+export const cutOf = (tape: Tape, entry: Entry): Cut | undefined => {
+  for (const agent of new Set([entry.agent, main])) {
+    const turn = tape.turn(agent, entry.at, entry.life)
+    const last = turn.at(-1)
+    const spent = last?.event._tag === "TurnEnded" ? budgetOf(last.event) : undefined
+    if (last !== undefined && spent !== undefined) return { agent, end: last.at, spent }
+    const end = last?.event._tag === "TurnEnded" ? last.at : tape.entries.length
+    const isCut = tape.entries
+      .slice(entry.at, end + 1)
+      .some((one) => one.agent === main && one.life === entry.life && isAbort(one.event))
+    if (agent === main && isCut) return { agent, end, spent: undefined }
+  }
+  return undefined
+}
+
+/** The budget that ended a turn, from its own words. */
+export const budgetOf = ({ terminal }: EventOf<"TurnEnded">): BudgetExceeded | undefined => {
+  const said = terminal.detail ?? ""
+  const closed = /^Budget "(.*)" is closed: (\w+), (\S+?)(?: ms)? of (\S+?)(?: ms)? used\./.exec(said)
+  const small = /^Budget "(.*)" has not enough (\w+): (\S+?)(?: ms)? of (\S+?)(?: ms)? used, (\S+) more requested\./.exec(said)
+  const [, scope = "", resource, spent, limit, requested = 0] = closed ?? small ?? []
+  if (!isResource(resource)) return undefined
+  return new BudgetExceeded({
+    scope,
+    resource,
+    limit: Number(limit),
+    spent: Number(spent),
+    requested: Number(requested),
+    closed: closed !== null,
+  })
+}
+
+const isResource = Schema.is(BudgetExceeded.fields.resource)
 
 /** The last call that a turn waited for before it stopped, as it had been asked to. */
 export const isStopBefore = (tape: Tape, { agent, at, event, life }: Entry): boolean => {

@@ -13,8 +13,10 @@ import * as Interrupts from "../agents/Interrupts.ts"
 import { Moments } from "../agents/Moments.ts"
 import * as Turn from "../agents/Turn.ts"
 import type * as Actor from "../kernel/Actor.ts"
+import * as Budget from "../kernel/Budget.ts"
 import * as Supervisor from "../kernel/Supervisor.ts"
-import { Model } from "../model/Model.ts"
+import * as ApiErrors from "../model/ApiErrors.ts"
+import { Model, ModelError } from "../model/Model.ts"
 import { type Event, type EventOf, isDurable } from "../protocol/Event.ts"
 import type { Terminal } from "../protocol/Terminal.ts"
 import * as Usage from "../protocol/Usage.ts"
@@ -44,6 +46,8 @@ export interface House {
 }
 
 interface Cast {
+  /** Without limits: it is closed when the recording says that it was spent. Another one waits for the next prompt then. */
+  budget: Budget.Level
   readonly recorder: Recorder.RecorderShape
   readonly controls: Controls.ControlsShape
 }
@@ -70,7 +74,8 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
       permissionMode,
       ...(effort !== undefined && { effort }),
     })
-    cast.set(agent, { recorder, controls })
+    const budget = unlimited()
+    cast.set(agent, { budget, recorder, controls })
     const isLatched = () => agent === main && history.latched !== undefined
     const emit = (event: Event) => {
       if (!isDurable(event)) return Effect.void
@@ -100,7 +105,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
       // How many there were at a time shows in the order of their records.
       Context.add(MaxConcurrentCalls, 10_000),
     )
-    return { context, gated, loop }
+    return { budget, context, gated, loop }
   })
 
   /** One that was sent out, from its first words to its end. */
@@ -108,7 +113,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
     Effect.gen(function* () {
       const { agentId, agentType, model, toolUseId } = started
       const seen: { ended: EventOf<"TurnEnded"> | undefined; toolUses: number } = { ended: undefined, toolUses: 0 }
-      const { context, loop } = yield* engage(agentId, History.make(), model, (event) => {
+      const { budget, context, loop } = yield* engage(agentId, History.make(), model, (event) => {
         if (event._tag === "ToolEnded") seen.toolUses++
         if (event._tag === "TurnEnded") seen.ended = event
       })
@@ -132,7 +137,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
           outputSlots,
           output: RecordedMoments.output(loop),
           interrupts: yield* Interrupts.make,
-        }).pipe(Effect.provideContext(context))
+        }).pipe(Effect.provideContext(Context.add(context, Budget.Current, budget)))
       })
       yield* parent.emit(started)
       const aborted: Terminal = { reason: "aborted_tools", detail: "the call that sent it out was interrupted" }
@@ -203,8 +208,18 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
       if (event._tag !== "PromptReceived") return
       const { content, delivery, harness, promptId, uuid } = event
       const letter = { promptId, uuid, content, ...(harness !== undefined && { harness }) }
-      yield* Effect.ignore(delivery === "prompt" ? ref.ask.Prompt(letter) : ref.ask.Steer({ letter, delivery }))
+      const asking = delivery === "prompt" ? ref.ask.Prompt(letter) : ref.ask.Steer({ letter, delivery })
+      yield* Effect.ignore(Effect.provideService(asking, Budget.Current, cast.get(main)?.budget))
     }),
+    spend: (agent: string, spent: Budget.BudgetExceeded) =>
+      Effect.sync(() => {
+        const one = cast.get(agent)
+        if (one === undefined) return
+        const { budget } = one
+        one.budget = unlimited()
+        budget.closed = spent
+        for (const look of budget.watchers ?? []) look()
+      }),
     interrupt: Effect.fnUntraced(function* (kind: "abort" | "stop") {
       const ref = yield* Deferred.await(present)
       yield* Effect.ignore(ref.ask.Interrupt({ kind }))
@@ -213,12 +228,19 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
   return stage
 })
 
+const unlimited = () => new Budget.Level({ name: "recorded" }, undefined, 0, 0)
+
 /** What a request may cost at most is a limit from outside: it is what it was. */
 const withRecordedLimits = (model: Model["Service"], conductor: Conductor, standing: Standing): Model["Service"] => ({
   ...model,
   stream: (request) =>
     Stream.suspend(() => {
       const next = conductor.head(standing, loopOf(request.agent))?.event
+      // It could not even be sent.
+      if (next?._tag === "TurnEnded" && ApiErrors.isReason(next.terminal.error)) {
+        const { detail = "", error } = next.terminal
+        return Stream.fail(new ModelError({ reason: error, message: detail, model: request.model, attempts: 1 }))
+      }
       return model.stream(next?._tag === "RequestSent" ? { ...request, maxTokens: next.maxTokens } : request)
     }),
 })
