@@ -11,6 +11,7 @@ import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
 import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
+import type { ExportJob, ReplayJob } from "./ReplayCommand.ts"
 import type { SkillsJob } from "./SkillsView.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
@@ -36,6 +37,8 @@ type Work =
   | ({ readonly _tag: "MemoryView"; readonly what: Program.MemoryViews; readonly json: boolean } & Common)
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
+  | ({ readonly _tag: "Replay" } & ReplayJob & Common)
+  | ({ readonly _tag: "ReplayExport" } & ExportJob & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -232,6 +235,23 @@ const checkWork = (
     }
     case "Agents":
       return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
+    case "Replay": {
+      const { edit = [], forkAt, json = false, liveTools = false, model, until } = wanted.flags
+      if (forkAt === undefined && (model !== undefined || liveTools)) return "--model and --live-tools need --fork-at."
+      if (forkAt !== undefined && model === undefined) return "--fork-at needs --model: who is to go on from there?"
+      if (forkAt !== undefined && (until !== undefined || edit.length > 0)) {
+        return "--fork-at goes on with a real model; it cannot be combined with --until or --edit."
+      }
+      const odd = edit.find((one) => !/^\d+=/.test(one))
+      if (odd !== undefined)
+        return `--edit "${odd.slice(0, 80)}" is no edit. Write it like 12="other text" or 12=@file.`
+      const fork = forkAt === undefined || model === undefined ? undefined : { at: forkAt, model, liveTools }
+      return { _tag: "Replay", session: wanted.session, until, edits: edit, fork, json, ...common }
+    }
+    case "ReplayExport": {
+      const { json = false, output } = wanted.flags
+      return { _tag: "ReplayExport", session: wanted.session, output, json, ...common }
+    }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

@@ -85,6 +85,12 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
   "agents list": [{ name: "troupe agents list --json", says: "for a program: active, all, failed" }],
   "agents show": [{ name: "troupe agents show Explore", says: "and the words it is told" }],
   "agents validate": [{ name: "troupe agents validate .claude/agents/reviewer.md", says: "one file" }],
+  replay: [
+    { name: "troupe replay latest", says: "does this version do what was done then?" },
+    { name: "troupe replay latest --edit 12=@other.txt", says: "what if record 12 had said this?" },
+    { name: "troupe replay latest --fork-at 12 --model opus", says: "what would another model have done?" },
+  ],
+  "replay export": [{ name: "troupe replay export latest --output test/fixtures/bug", says: "a test of it" }],
   model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
   "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
   demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],

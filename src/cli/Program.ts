@@ -89,6 +89,8 @@ export type Wanted =
   | { readonly _tag: "MemoryView"; readonly what: MemoryViews; readonly flags: CommandFlags }
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
+  | { readonly _tag: "Replay"; readonly session: string; readonly flags: ReplayFlags }
+  | { readonly _tag: "ReplayExport"; readonly session: string; readonly flags: ExportFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -109,6 +111,18 @@ export interface CommandFlags {
   readonly debug?: string | true
   readonly debugFile?: string
   readonly color: boolean
+}
+
+export interface ReplayFlags extends CommandFlags {
+  readonly until?: number
+  readonly forkAt?: number
+  readonly model?: string
+  readonly liveTools?: boolean
+  readonly edit?: ReadonlyArray<string>
+}
+
+export interface ExportFlags extends CommandFlags {
+  readonly output: string
 }
 
 export interface ScopeFlags extends CommandFlags {
@@ -414,6 +428,30 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
       path,
     }),
   )
+
+  const replay = add(program, "replay <session>", "run a recorded session again, offline, and compare", [
+    new Option("--until <n>", "stop behind record n and show the conversation there").argParser(whole),
+    new Option(
+      "--edit <n=value>",
+      "put another observation in the place of record n: text, JSON, or @file (repeatable)",
+    ).argParser((text: string, before: ReadonlyArray<string> | undefined) => [...(before ?? []), text]),
+    new Option("--fork-at <n>", "go on from record n with another model (costs money), and show both").argParser(whole),
+    new Option("--model <name>", "with --fork-at: which one"),
+    new Option(
+      "--live-tools",
+      "with --fork-at: in a copy of the session, and tools really run (default: recorded results)",
+    ),
+    new Option("--json", "as JSON"),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  replay.action((session: string) => want({ _tag: "Replay", session, flags: replay.opts<ReplayFlags>() }))
+  const exported = add(replay, "export <session>", "make a test fixture of a session, without secrets", [
+    new Option("--output <dir>", "where to: recording, playbook and test").makeOptionMandatory(),
+    new Option("--json", "as JSON"),
+    ...sharedOptions(),
+  ])
+  exported.action((session: string) => want({ _tag: "ReplayExport", session, flags: exported.opts<ExportFlags>() }))
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

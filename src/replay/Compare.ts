@@ -127,11 +127,13 @@ export const brief = (event: DurableEvent): string => {
     case "RequestSent":
       return `request to ${event.model}, ${event.messages} messages, attempt ${event.attempt}`
     case "BlockReceived":
-      return event.block.type === "tool_use" ? `call ${event.block.name} ${short(event.block.input)}` : event.block.type
+      return event.block.type === "tool_use"
+        ? `call ${event.block.name} ${shortly(event.block.input)}`
+        : event.block.type
     case "ToolStarted":
-      return `${event.tool} starts ${short(event.input)}`
+      return `${event.tool} starts ${shortly(event.input)}`
     case "ToolEnded":
-      return `${event.tool} ${event.outcome}: ${short(event.content)}`
+      return `${event.tool} ${event.outcome}: ${shortly(event.content)}`
     case "PermissionDecided":
       return `${event.tool} ${event.behavior}: ${event.reason}`
     case "TransitionTaken":
@@ -151,13 +153,14 @@ export const brief = (event: DurableEvent): string => {
     case "SubagentEnded":
       return `${event.agentType} ends, ${event.terminal.reason}`
     case "PromptReceived":
-      return `${event.harness === true ? "the harness" : "a person"} says ${short(event.content)}`
+      return `${event.harness === true ? "the harness" : "a person"} says ${shortly(event.content)}`
     default:
       return ""
   }
 }
 
-const short = (value: unknown): string => {
+/** On one line, and not too long. */
+export const shortly = (value: unknown): string => {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "")
   const line = text.replaceAll(/\s+/g, " ")
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`

@@ -248,7 +248,11 @@ export class Conductor {
       const stuck = Deferred.makeUnsafe<void>()
       this.stillness = stuck
       const done = Effect.as(Deferred.await(this.end(entry)), true)
-      return Effect.raceAllFirst([done, Effect.as(Deferred.await(this.lost), false), Effect.as(Deferred.await(stuck), false)])
+      return Effect.raceAllFirst([
+        done,
+        Effect.as(Deferred.await(this.lost), false),
+        Effect.as(Deferred.await(stuck), false),
+      ])
     }).pipe(
       Effect.ensuring(
         Effect.sync(() => {

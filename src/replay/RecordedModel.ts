@@ -123,10 +123,18 @@ export const make = (answerOf: (requestId: string) => Answer | undefined): Provi
   },
   whole: ({ requestId }) => {
     const answer = answerOf(requestId)
-    if (answer === undefined || answer.end._tag === "Silence") return Effect.never
-    return answer.end._tag === "Failed"
-      ? Effect.fail(answer.end.error)
-      : Effect.succeed(wholeOf(answer, answer.end.reply))
+    if (answer === undefined) return Effect.never
+    const { end } = answer
+    switch (end._tag) {
+      case "Complete":
+        return Effect.succeed(wholeOf(answer, end.reply))
+      case "Failed":
+        return Effect.fail(end.error)
+      case "Bug":
+        return Effect.die(new Error(end.message))
+      case "Silence":
+        return Effect.never
+    }
   },
 })
 

@@ -22,9 +22,9 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import type { DurableEvent } from "../protocol/Event.ts"
 import type * as History from "../session/History.ts"
-import type { Journal } from "../session/Journal.ts"
 import type { JournalRecord } from "../session/JournalRecord.ts"
 import { Conductor, type Difference } from "./Conductor.ts"
+import * as MemoryJournal from "./MemoryJournal.ts"
 import * as RecordedModel from "./RecordedModel.ts"
 import * as Score from "./Score.ts"
 import * as Stage from "./Stage.ts"
@@ -107,7 +107,7 @@ const play = Effect.fnUntraced(function* (
     if (event._tag === "TurnEnded") counts.turns++
   })
   const written: Array<JournalRecord> = []
-  const journal = inMemory(sessionId, written, () => tape.entries[conductor.cursor])
+  const journal = MemoryJournal.make(sessionId, written, () => tape.entries[conductor.cursor])
   const provider = RecordedModel.make((requestId) => {
     const sent = conductor.requests.get(requestId)
     return sent === undefined ? undefined : RecordedModel.answerTo(tape, sent)
@@ -179,23 +179,4 @@ const retriesOf = (tape: Tape): string | undefined => {
     event._tag === "RetryWaiting" && event.reason !== "rate_limited" ? [event.maxAttempts] : [],
   )[0]
   return most === undefined ? undefined : String(most - 1)
-}
-
-const inMemory = (sessionId: string, written: Array<JournalRecord>, place: () => Entry | undefined): Journal => {
-  const content = { path: "", records: written, problems: [] }
-  return {
-    sessionId,
-    path: "",
-    records: [],
-    problems: [],
-    reread: Effect.succeed(content),
-    append: (agent, event) =>
-      Effect.sync(() => {
-        const { seq = written.length + 1, time = 0 } = place() ?? {}
-        const record = { seq, time, agent, event }
-        written.push(record)
-        return record
-      }),
-    sync: Effect.void,
-  }
 }

@@ -53,7 +53,8 @@ export const cutOf = (tape: Tape, entry: Entry): Cut | undefined => {
 export const budgetOf = ({ terminal }: EventOf<"TurnEnded">): BudgetExceeded | undefined => {
   const said = terminal.detail ?? ""
   const closed = /^Budget "(.*)" is closed: (\w+), (\S+?)(?: ms)? of (\S+?)(?: ms)? used\./.exec(said)
-  const small = /^Budget "(.*)" has not enough (\w+): (\S+?)(?: ms)? of (\S+?)(?: ms)? used, (\S+) more requested\./.exec(said)
+  const small =
+    /^Budget "(.*)" has not enough (\w+): (\S+?)(?: ms)? of (\S+?)(?: ms)? used, (\S+) more requested\./.exec(said)
   const [, scope = "", resource, spent, limit, requested = 0] = closed ?? small ?? []
   if (!isResource(resource)) return undefined
   return new BudgetExceeded({

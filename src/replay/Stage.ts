@@ -26,6 +26,7 @@ import type { Journal } from "../session/Journal.ts"
 import * as Recorder from "../session/Recorder.ts"
 import { MaxConcurrentCalls } from "../tools/Round.ts"
 import type { Conductor, Player, Stage as Standing } from "./Conductor.ts"
+import { noTranscript } from "./MemoryJournal.ts"
 import * as RecordedCalls from "./RecordedCalls.ts"
 import * as RecordedMoments from "./RecordedMoments.ts"
 import * as Score from "./Score.ts"
@@ -67,7 +68,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
     model: string,
     hear: (event: Event) => void = () => {},
   ) {
-    const recorder = yield* Recorder.make({ agent, journal, transcript, history })
+    const recorder = yield* Recorder.make({ agent, journal, transcript: noTranscript, history })
     const { effort, permissionMode = "default" } = history.controls ?? {}
     const controls = yield* Controls.make({
       model: history.controls?.model ?? model,
@@ -244,5 +245,3 @@ const withRecordedLimits = (model: Model["Service"], conductor: Conductor, stand
       return model.stream(next?._tag === "RequestSent" ? { ...request, maxTokens: next.maxTokens } : request)
     }),
 })
-
-const transcript: Recorder.RecorderShape["transcript"] = { path: "", write: () => Effect.void }
