@@ -18,6 +18,7 @@ const described = (title: string, outcome: Outcome, width: number): ReadonlyArra
     `${title}: ${model}`,
     `${requests} requests, ${outputTokens} tokens out, $${costUsd.toFixed(4)}`,
     `ended: ${terminal === undefined ? "not at all" : terminal.reason}`,
+    ...(terminal?.detail === undefined ? [] : [terminal.detail]),
     "",
     ...calls.map(
       ({ input, outcome: how, tool }) => `${how === "completed" ? "+" : "!"} ${tool} ${JSON.stringify(input)}`,

@@ -187,19 +187,16 @@ const resultsOf = (recorded: ReadonlyArray<JournalRecord>): ReadonlyMap<string, 
   return found
 }
 
-/** The tools of this version, as the session was told of them. */
-const schemasOf = ({ latched }: History.History): ReadonlyArray<ToolSchema> =>
-  Toolset.all
-    .filter(({ deferred, listed }) => listed && !deferred)
-    .map(({ description, inputSchema, name }) => {
-      const listing = latched?.listings[name]
-      return {
-        name,
-        description: listing === undefined ? description : `${description}\n${listing}`,
-        input_schema: inputSchema,
-      }
-    })
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+/** The tools of this version, as the session was told of them. Of two of a name the later one counts, as in a catalog. */
+const schemasOf = ({ latched }: History.History): ReadonlyArray<ToolSchema> => {
+  const byName = new Map<string, ToolSchema>()
+  for (const { deferred, description, inputSchema, listed, name } of Toolset.all) {
+    const listing = latched?.listings[name]
+    const told = listing === undefined ? description : `${description}\n${listing}`
+    if (listed && !deferred) byName.set(name, { name, description: told, input_schema: inputSchema })
+  }
+  return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
 
 const toolOf = (name: string, known: ReadonlyMap<string, EventOf<"ToolEnded">>): Tool<never> => ({
   name,

@@ -133,14 +133,17 @@ export const callsOf = (tape: Tape): ReadonlyMap<string, CallFacts> => {
   }
   for (const [requestId, calls] of replies) {
     const end = ends.get(requestId)
-    const overlaps = (a: number, b: number): boolean => {
-      const [one, other] = [calls[a], calls[b]]
-      return one !== undefined && other !== undefined && (other.first < one.last || one.cascaded || other.cascaded)
+    /** Of those up to a place and those behind it, some ran at the same time. */
+    const isJoined = (place: number): boolean => {
+      const [before, after] = [calls.slice(0, place + 1), calls.slice(place + 1)]
+      const ends = Math.max(-1, ...before.map(({ last }) => last))
+      const cut = [before.at(-1), after[0]].some((call) => call?.cascaded === true)
+      return after.length > 0 && before.length > 0 && (cut || after.some(({ first }) => first < ends))
     }
     for (const [place, { first, id }] of calls.entries()) {
       const early =
         end === undefined ? first !== Number.POSITIVE_INFINITY : first < end.at || (end.isSealed && place === 0)
-      facts.set(id, { early, beside: early || overlaps(place - 1, place) || overlaps(place, place + 1) })
+      facts.set(id, { early, beside: early || isJoined(place - 1) || isJoined(place) })
     }
   }
   return facts

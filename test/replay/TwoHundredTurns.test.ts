@@ -21,8 +21,11 @@ const files = Object.fromEntries(
   ]),
 )
 
-/** What the model does in the reply of this number, within its turn. */
+const perPrompt = 42
+
+/** What the model does in the reply of this number. */
 const act = ({ turn }: Told) => {
+  if (turn % perPrompt === 0) return "That part is done."
   const file = `/work/src/part${turn % 12}.ts`
   switch (turn % 5) {
     case 0:
@@ -38,7 +41,7 @@ const act = ({ turn }: Told) => {
     case 3:
       return [
         { tool: "Read", input: { file_path: file } },
-        { tool: "Edit", input: { file_path: file, old_string: "export const name", new_string: `export const name` } },
+        { tool: "Edit", input: { file_path: file, old_string: "export const name", new_string: "export const label" } },
       ]
     default:
       return [{ tool: "Write", input: { file_path: `/work/out/${turn}.txt`, content: `turn ${turn}\n` } }]
@@ -49,13 +52,14 @@ const book = {
   rules: [
     { when: { user: "Report only" }, reply: "Nothing to report." },
     {
-      when: { user: "send someone", turn: 1 },
+      when: { user: "send someone" },
       reply: [{ tool: "Agent", input: { description: "look", prompt: "Report only" } }],
     },
-    { when: { user: "wait", turn: 1 }, reply: [{ tool: "Bash", input: { command: "sleep 1000" } }] },
-    { when: { turn: 41 }, reply: "That part is done." },
+    { when: { user: "wait" }, reply: [{ tool: "Bash", input: { command: "sleep 1000" } }] },
     { when: { turn: 3 }, reply: act, faults: [{ status: 529, times: 1 }] },
-    { when: { turn: 9 }, reply: act, faults: [{ cut: { after: 3 }, times: 1 }] },
+    { when: { user: "look once more" }, reply: "I have looked." },
+    { when: { prompt: "send someone" }, reply: "They had nothing to say." },
+    { when: { turn: 9 }, reply: act, faults: [{ reset: 4, times: 1 }] },
     { reply: act },
   ],
 }
