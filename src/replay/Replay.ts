@@ -18,8 +18,10 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import { Files, type FilesShape } from "../platform/Files.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
 import type * as History from "../session/History.ts"
 import type { JournalRecord } from "../session/JournalRecord.ts"
@@ -76,6 +78,8 @@ export class NotReplayable extends Schema.TaggedError<NotReplayable>()("NotRepla
   }
 }
 
+type Hash = FilesShape["hash"]
+
 /** Runs a recording again. */
 export const run = Effect.fnUntraced(function* (
   records: ReadonlyArray<JournalRecord>,
@@ -86,7 +90,9 @@ export const run = Effect.fnUntraced(function* (
     return yield* new NotReplayable({ why: "it has no beginning: no SessionStarted record can be read" })
   }
   const time = VirtualTime.make(started.time)
-  const playing = play(records, started.event, options, time)
+  const files = yield* Effect.serviceOption(Files)
+  const hash = Option.isSome(files) ? files.value.hash : undefined
+  const playing = play(records, started.event, { ...options, hash }, time)
   // A fiber of its own, and all its children: the one that asks keeps its clock and its scheduler.
   const fiber = yield* Effect.provideContext(Effect.forkChild(Effect.scoped(playing)), time.context)
   return yield* Effect.catchTag(Fiber.join(fiber), "JournalError", ({ detail }) => new NotReplayable({ why: detail }))
@@ -95,7 +101,7 @@ export const run = Effect.fnUntraced(function* (
 const play = Effect.fnUntraced(function* (
   records: ReadonlyArray<JournalRecord>,
   { cwd, sessionId }: Extract<DurableEvent, { readonly _tag: "SessionStarted" }>,
-  { edits = new Map(), until = Number.POSITIVE_INFINITY }: ReplayOptions,
+  { edits = new Map(), hash, until = Number.POSITIVE_INFINITY }: ReplayOptions & { readonly hash: Hash | undefined },
   time: VirtualTime.VirtualTime,
 ) {
   const tape = new Tape(records, edits)
@@ -113,7 +119,7 @@ const play = Effect.fnUntraced(function* (
     return sent === undefined ? undefined : RecordedModel.answerTo(tape, sent)
   })
   const env = { CLAUDE_CODE_MAX_RETRIES: retriesOf(tape) }
-  const world = yield* Layer.build(World.layer(provider, sessionId, { cwd, env }))
+  const world = yield* Layer.build(World.layer(provider, sessionId, { cwd, env }, hash))
   const house: Stage.House = {
     conductor,
     journal,

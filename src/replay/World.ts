@@ -8,7 +8,7 @@ import { ModelTable } from "../cost/ModelTable.ts"
 import * as Ids from "../kernel/Ids.ts"
 import { Model } from "../model/Model.ts"
 import { Provider } from "../model/Provider.ts"
-import { Files } from "../platform/Files.ts"
+import { Files, type FilesShape } from "../platform/Files.ts"
 import { Git } from "../platform/Git.ts"
 import { Host, type HostFacts } from "../platform/Host.ts"
 import { MemoryDisk } from "../platform/MemoryDisk.ts"
@@ -45,8 +45,16 @@ export const layer = (
   provider: Provider["Service"],
   sessionId: string,
   facts: HostFacts & { readonly cwd: string },
+  /** The platform's, where there is one: it is faster than ours. */
+  hash?: FilesShape["hash"],
 ): Layer.Layer<World> =>
   Model.layer.pipe(
+    Layer.provide(
+      Layer.effect(
+        Files,
+        Effect.map(Files, (files) => Files.of(hash === undefined ? files : { ...files, hash })),
+      ),
+    ),
     Layer.provide(Layer.succeed(Provider, provider)),
     Layer.provide(CostGovernor.layer()),
     Layer.provideMerge(ModelTable.layer({})),
