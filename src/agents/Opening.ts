@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Compaction from "../context/compaction/Compaction.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import * as FileHooks from "../hooks/FileHooks.ts"
 import { HookEngine } from "../hooks/HookEngine.ts"
@@ -49,6 +50,7 @@ import * as SessionContext from "./SessionContext.ts"
 import * as SessionDefaults from "./SessionDefaults.ts"
 import type { SessionHook } from "./SessionHook.ts"
 import * as SessionHooks from "./SessionHooks.ts"
+import * as SessionRoom from "./SessionRoom.ts"
 import * as SessionMoments from "./SessionMoments.ts"
 import * as SessionTools from "./SessionTools.ts"
 import * as StructuredOutput from "./StructuredOutput.ts"
@@ -244,12 +246,26 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   // The agent, which rebuilds its state from the journal should it crash.
   const fresh = { system: yield* SessionContext.system(start, skills), listings }
   const { system } = yield* PromptLatch.latch(recorder, fresh)
-  const known = { recorder, engine, start, skills, definitions, agents: listings["Agent"] ?? "", isDenied }
+  const agents = listings["Agent"] ?? ""
+  const known = { recorder, engine, start, skills, definitions, toolNews: catalog.news, agents, isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
+  yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
+  const compaction = yield* SessionRoom.make({
+    agent: main,
+    cwd,
+    recorder,
+    controls,
+    engine,
+    system,
+    session,
+    skills,
+    isMain: true,
+  })
   const moments = SessionMoments.make({
     engine,
     recorder,
+    does: SessionRoom.typed(compaction),
     feed: yield* SessionContext.feed(known),
     tasks: Context.get(session, Tasks).list,
     mostHolds,
@@ -268,11 +284,18 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     fallbackModel,
     outputSlots,
     output,
+    rests: host.isInteractive,
   })
   const ref = yield* supervisor.start(main, behavior).pipe(
     // At its first start an agent has nothing to crash on but a bug.
     Effect.catchTag("Escalated", Effect.die),
-    Effect.provideContext(session.pipe(Context.add(Moments, moments), Context.add(SkillFork, fork))),
+    Effect.provideContext(
+      session.pipe(
+        Context.add(Moments, moments),
+        Context.add(SkillFork, fork),
+        Context.add(Compaction.Compaction, compaction),
+      ),
+    ),
   )
 
   // What goes on beside it: work in the background, hooks that wake it, files that change.
@@ -304,6 +327,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     initialPrompt: initialPrompt ?? being?.definition.initialPrompt,
     leaving: (reason) => (endReason = reason),
     outputStyle: start.style.name,
+    context: compaction.health,
     agentTypes: Effect.map(definitions.current, (now) => now.active),
     commands: skills.help,
     hooks: engine.list,

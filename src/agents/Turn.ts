@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { Compaction } from "../context/compaction/Compaction.ts"
 import { Account } from "../cost/Account.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
@@ -39,6 +40,8 @@ export interface TurnOptions {
   /** The first output slot and the one for replies that need more. */
   readonly outputSlots: readonly [first: number, large: number]
   readonly output?: StructuredOutput | undefined
+  /** A person is there to think between its turns. */
+  readonly rests?: boolean | undefined
   readonly interrupts: Interrupts.Interrupts
 }
 
@@ -106,6 +109,7 @@ const loop = Effect.fnUntraced(function* (
   const { history, emit } = recorder
   const { interrupts, output } = options
   const moments = yield* Moments
+  const compaction = yield* Compaction
   const recovery = Recovery.make(options.outputSlots)
 
   const goOn = (transition: Transition, detail?: string) =>
@@ -129,18 +133,24 @@ const loop = Effect.fnUntraced(function* (
   }
 
   let held = false
+  let insists = false
 
   while (true) {
     // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
     const objection = yield* interrupts.race(moments.beforeAsking, () => false)
     if (Interrupts.isInterrupt(objection)) return ended("aborted_streaming")
     if (objection !== undefined) {
-      return ended(objection.failed === true ? "turn_setup_failed" : "hook_stopped", objection.reason)
+      if (objection.ends === "completed") tally.result = objection.reason
+      return ended(objection.ends ?? "hook_stopped", objection.reason)
     }
+    const full = yield* interrupts.race(compaction.makeRoom, () => false)
+    if (Interrupts.isInterrupt(full)) return ended("aborted_streaming")
+    if (full !== undefined) return full
     const lastCall = tally.turns >= options.maxTurns
-    if (lastCall) yield* tell(summaryRequest(options.maxTurns))
+    if (lastCall && !insists) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
+    if (lastCall) round.hold()
     const hearing = yield* Hearing.make(round, count)
     running.hearing = hearing
     const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
@@ -156,7 +166,10 @@ const loop = Effect.fnUntraced(function* (
         tools: catalog.schemas(),
         messages: history.messages(),
         authorOf: (message) => history.authorOf(message),
-        ...(lastCall && { toolChoice: "none" as const }),
+        isRebased: (message) => history.isRebased(message),
+        rests: options.rests,
+        // To forbid tools voids the cache of all messages: only for a model that does not listen.
+        ...(insists && { toolChoice: "none" as const }),
         ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
       },
       history.saidSoFar(),
@@ -180,15 +193,30 @@ const loop = Effect.fnUntraced(function* (
       continue
     }
     if (failed) {
+      const objection = objectionOf(outcome)
+      const shorter = objection && (yield* interrupts.race(compaction.refused(objection), () => false))
+      if (Interrupts.isInterrupt(shorter)) return ended("aborted_streaming")
+      if (shorter !== undefined) {
+        yield* goOn(shorter, outcome.message)
+        continue
+      }
       if (outcome.reason !== "broken_off" || !recovery.maySeal()) {
         yield* cancel("the reply broke off")
         return { ...ended(modelReason(outcome), outcome.message), error: outcome.reason }
       }
       tally.turns += 1
       yield* goOn("stream_sealed", outcome.message)
-    } else recovery.heardWell()
+    } else {
+      recovery.heardWell()
+      if (heard.stopReason !== "model_context_window_exceeded") yield* compaction.answered
+    }
     if (lastCall) {
       yield* cancel("the turn limit was reached")
+      if (heard.text.trim() === "" && round.calls().length > 0 && !insists) {
+        insists = true
+        yield* goOn("next_turn", "a summary, without tools")
+        continue
+      }
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {
@@ -214,7 +242,7 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("submit_interrupt")
       continue
     }
-    if (acted !== undefined) return ended("hook_stopped", acted.reason)
+    if (acted !== undefined) return ended(acted.ends ?? "hook_stopped", acted.reason)
     if (recovery.malformedTooOften(round.calls())) {
       return ended("malformed_tool_use_exhausted", "The model sent unreadable tool calls three times in a row.")
     }
@@ -223,8 +251,16 @@ const loop = Effect.fnUntraced(function* (
     switch (heard.stopReason) {
       case "refusal":
         return ended("refusal", heard.stopDetail ?? "The model declined to answer. Rephrase the request or start anew.")
-      case "model_context_window_exceeded":
-        return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+      case "model_context_window_exceeded": {
+        const shorter = yield* interrupts.race(compaction.refused("too_long"), hasNews)
+        if (Interrupts.isInterrupt(shorter) && shorter.kind === "abort") return ended("aborted_streaming")
+        if (shorter === undefined) {
+          return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+        }
+        yield* goOn(Interrupts.isInterrupt(shorter) ? "submit_interrupt" : shorter)
+        if (!history.awaitsReply()) yield* tell(Recovery.continuation)
+        continue
+      }
       case "pause_turn":
         yield* goOn("pause_turn_continue")
         continue
@@ -259,7 +295,7 @@ const loop = Effect.fnUntraced(function* (
       }
       tally.structuredOutput = checked.success
     }
-    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held }), hasNews)
+    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held, turns: tally.turns }), hasNews)
     if (Interrupts.isInterrupt(verdict)) {
       if (verdict.kind === "abort") return ended("aborted_streaming")
       yield* goOn("submit_interrupt")
@@ -309,6 +345,12 @@ const settleWhatACrashLeftOpen = Effect.gen(function* () {
 
 const budgetReason = (spent: Budget.BudgetExceeded): TerminalReason =>
   spent.resource === "wall" ? "deadline" : spent.resource === "turns" ? "max_turns" : "budget_exhausted"
+
+/** What the service has against a conversation; with less in it, it may be accepted. */
+const objectionOf = ({ reason }: ModelError): "too_long" | "media" | undefined => {
+  if (reason === "media_rejected") return "media"
+  return reason === "prompt_too_long" || reason === "request_too_large" ? "too_long" : undefined
+}
 
 const modelReason = ({ reason }: ModelError): TerminalReason => {
   switch (reason) {

@@ -7,6 +7,7 @@ import { CommanderError, type Command } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { AgentsAsk } from "./AgentsView.ts"
 import type { ConfigWrite } from "./ConfigWrite.ts"
+import type { ContextAsk } from "./ContextCommand.ts"
 import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
 import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
@@ -39,6 +40,7 @@ type Work =
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Replay" } & ReplayJob & Common)
   | ({ readonly _tag: "ReplayExport" } & ExportJob & Common)
+  | ({ readonly _tag: "Context"; readonly ask: ContextAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -252,6 +254,8 @@ const checkWork = (
       const { json = false, output } = wanted.flags
       return { _tag: "ReplayExport", session: wanted.session, output, json, ...common }
     }
+    case "Context":
+      return { _tag: "Context", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

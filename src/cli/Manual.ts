@@ -91,6 +91,8 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
     { name: "troupe replay latest --fork-at 12 --model opus", says: "what would another model have done?" },
   ],
   "replay export": [{ name: "troupe replay export latest --output test/fixtures/bug", says: "a test of it" }],
+  context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
+  "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
   "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
   demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],

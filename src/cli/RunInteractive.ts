@@ -24,6 +24,7 @@ import { nearest } from "../platform/Near.ts"
 import { permissionModes } from "./Program.ts"
 import type { Pastes } from "./Pastes.ts"
 import type { Answer } from "./TrustDialogue.ts"
+import * as HealthView from "./HealthView.ts"
 import * as PromptHelp from "./PromptHelp.ts"
 import * as PromptHistory from "./PromptHistory.ts"
 import * as Rewritten from "./Rewritten.ts"
@@ -241,6 +242,8 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent, trust: 
       const added = yield* Effect.result(agent.addDirectory(argument))
       return added._tag === "Success" ? say("quiet", `added: ${added.success}`) : say("bad", added.failure.message)
     }
+    case "/context":
+      return HealthView.view(yield* agent.context)
     case "/model":
       if (argument !== "") yield* agent.setModel(argument, "person")
       return say("quiet", `model: ${(yield* agent.controls).model}`)

@@ -21,7 +21,11 @@ export const adopt = (
   switch (actual._tag) {
     case "RequestSent":
       return recorded._tag === actual._tag
-        ? { ...actual, ...pick(recorded, ["requestId"]), ledger: adoptLedger(actual.ledger, recorded.ledger, system) }
+        ? {
+            ...actual,
+            ...pick(recorded, ["requestId", "cacheTtl"]),
+            ledger: adoptLedger(actual.ledger, recorded.ledger, system),
+          }
         : actual
     case "RetryWaiting":
       return recorded._tag === actual._tag ? { ...actual, ...pick(recorded, ["requestId", "delayMs"]) } : actual

@@ -158,10 +158,12 @@ const gate = (recorded: ReadonlyArray<JournalRecord>, history: History.History) 
     deferral: () => "none",
     search: () => [],
     hint: () => "",
+    news: () => undefined,
   })
   const permissions = Permissions.of({
     settle: () =>
       Effect.succeed({ decision: "allow", reason: "nothing is run", step: "default", by: [], asked: false }),
+    foresee: () => Effect.undefined,
     explain: () => Effect.die("Nothing is explained in a counterfactual."),
     decide: () => Effect.succeed({ behavior: "allow", reason: "nothing is run", by: "mode", step: "default" }),
   })

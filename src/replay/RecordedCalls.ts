@@ -65,6 +65,7 @@ const catalog = (records: CallRecords) =>
     deferral: () => "none",
     search: () => [],
     hint: () => "",
+    news: () => undefined,
   })
 
 const noSchemas: ReadonlyArray<never> = []
@@ -158,6 +159,7 @@ const permissions = (records: CallRecords) => {
   })
   return Permissions.of({
     settle: () => settle,
+    foresee: () => Effect.undefined,
     explain: () => Effect.die("Nothing is explained in a replay."),
     decide: ({ input, toolUseId }) =>
       Effect.suspend(() => {

@@ -8,6 +8,7 @@ import * as ApiErrors from "../model/ApiErrors.ts"
 import { type Provider, ProviderError, type WholeReply } from "../model/Provider.ts"
 import type { EventOf } from "../protocol/Event.ts"
 import type { StreamEvent } from "../protocol/StreamEvent.ts"
+import type { Transition } from "../protocol/Transition.ts"
 import type { Usage } from "../protocol/Usage.ts"
 import type { Entry, Tape } from "./Tape.ts"
 
@@ -72,6 +73,9 @@ const noUsage = (blocks: ReadonlyArray<unknown>): Usage | undefined =>
     ? undefined
     : { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 
+/** Ways on that the turn found, with less in the conversation. */
+const shorter: ReadonlySet<Transition> = new Set(["collapse_drain_retry", "reactive_compact_retry"])
+
 /**
  * What the service must have said, from what was made of it: the record of the wait and of the way on, or the turn's end. The words in
  * front and behind are ours.
@@ -89,6 +93,7 @@ const failure = (said: string, next: ReadonlyArray<Entry>): Answer["end"] => {
   })
   const [way, wait] = next.map(({ event }) => event)
   if (way?._tag === "TransitionTaken" && way.transition !== "stream_sealed") {
+    if (shorter.has(way.transition)) return failed("prompt_too_long", { retryable: false })
     const waited = wait?._tag === "RetryWaiting" ? wait : undefined
     const status = waited?.status === undefined ? {} : { status: waited.status }
     // What was waited is what the service asked for, as far as anybody can tell.

@@ -8,6 +8,8 @@ import type { GoOn, MomentsShape, Stop } from "../agents/Moments.ts"
 import type { StructuredOutput } from "../agents/StructuredOutput.ts"
 import { plainText } from "../protocol/Content.ts"
 import type { DurableEvent, EventOf } from "../protocol/Event.ts"
+import type { TerminalReason } from "../protocol/Terminal.ts"
+import type { CompactionShape } from "../context/compaction/Compaction.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import * as Score from "./Score.ts"
 import type { Entry } from "./Tape.ts"
@@ -22,22 +24,23 @@ export interface LoopRecords {
 
 export const make = ({ arrive, turn }: LoopRecords): MomentsShape => {
   const next = () => turn()[0]?.event
-  const stopped = Effect.suspend(() => {
-    const event = next()
-    if (event?._tag !== "TurnEnded") return Effect.undefined
-    const { detail = "", reason } = event.terminal
-    if (reason === "hook_stopped" || reason === "turn_setup_failed") return Effect.succeed(stop(detail, reason))
-    const bug = reason === "session_failed" ? /^A defect: ([\s\S]*)$/.exec(detail)?.[1] : undefined
-    if (bug !== undefined) return Effect.die(new Error(bug))
-    // Whoever interrupts does so now, and so does a budget.
-    return isCut(event) ? Effect.never : Effect.undefined
-  })
+  const stopped = (stops: ReadonlySet<TerminalReason>) =>
+    Effect.suspend(() => {
+      const event = next()
+      if (event?._tag !== "TurnEnded") return Effect.undefined
+      const { detail = "", reason } = event.terminal
+      if (stops.has(reason)) return Effect.succeed(stop(detail, reason))
+      const bug = reason === "session_failed" ? /^A defect: ([\s\S]*)$/.exec(detail)?.[1] : undefined
+      if (bug !== undefined) return Effect.die(new Error(bug))
+      // Whoever interrupts does so now, and so does a budget.
+      return isCut(event) ? Effect.never : Effect.undefined
+    })
   return {
-    beforeAsking: Effect.andThen(arrive, stopped),
+    beforeAsking: Effect.andThen(arrive, stopped(beforeAsking)),
     afterRound: () =>
       Effect.andThen(
         arrive,
-        Effect.suspend(() => (isSubmit(next()) ? Effect.never : stopped)),
+        Effect.suspend(() => (isSubmit(next()) ? Effect.never : stopped(afterRound))),
       ),
     beforeEnd: () =>
       Effect.andThen(
@@ -58,11 +61,39 @@ export const make = ({ arrive, turn }: LoopRecords): MomentsShape => {
   }
 }
 
-const stop = (reason: string, ending: string): Stop => ({
+const stop = (reason: string, ending: TerminalReason): Stop => ({
   _tag: "Stop",
   reason,
-  ...(ending === "turn_setup_failed" && { failed: true }),
+  ...(ending !== "hook_stopped" && { ends: ending }),
 })
+
+/** Ends of a turn that say that there was no room to be had. */
+const full: ReadonlySet<TerminalReason> = new Set(["blocking_limit", "rapid_refill_breaker"])
+
+/** What was put shorter stands in the records; whether that was enough shows in how the turn went on. */
+export const compaction = ({ arrive, turn }: LoopRecords): Partial<CompactionShape> => ({
+  makeRoom: Effect.andThen(
+    arrive,
+    Effect.sync(() => {
+      const event = turn()[0]?.event
+      return event?._tag === "TurnEnded" && full.has(event.terminal.reason) ? event.terminal : undefined
+    }),
+  ),
+  refused: () =>
+    Effect.andThen(
+      arrive,
+      Effect.sync(() => {
+        const event = turn().find(({ event: { _tag } }) => _tag !== "ReplyAbandoned" && _tag !== "ReplyEnded")?.event
+        const way = event?._tag === "TransitionTaken" ? event.transition : undefined
+        return way === "collapse_drain_retry" || way === "reactive_compact_retry" ? way : undefined
+      }),
+    ),
+  answered: Effect.void,
+})
+
+/** Ends of a turn that somebody wanted: before the model was asked at all, and after its calls. */
+const beforeAsking: ReadonlySet<TerminalReason> = new Set(["hook_stopped", "turn_setup_failed", "completed"])
+const afterRound: ReadonlySet<TerminalReason> = new Set(["hook_stopped"])
 
 const isCut = (event: EventOf<"TurnEnded">): boolean =>
   Score.budgetOf(event) !== undefined ||

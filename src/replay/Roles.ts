@@ -30,6 +30,9 @@ export const roleOf = (event: DurableEvent): Role => {
     case "Rewound":
     // What a model wrote about the conversation, and where it was put.
     case "Compacted":
+    // What a prompt was made of, and what the service's cache had of it.
+    case "SegmentKept":
+    case "CacheMissed":
     // For people.
     case "Diagnosed":
       return "world"

@@ -12,6 +12,7 @@ import * as Agent from "../agents/Agent.ts"
 import * as Interrupts from "../agents/Interrupts.ts"
 import { Moments } from "../agents/Moments.ts"
 import * as Turn from "../agents/Turn.ts"
+import { Compaction } from "../context/compaction/Compaction.ts"
 import type * as Actor from "../kernel/Actor.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Supervisor from "../kernel/Supervisor.ts"
@@ -103,6 +104,7 @@ export const open = Effect.fnUntraced(function* (house: House, life: number) {
     const context = services.pipe(
       Context.add(Model, withRecordedLimits(Context.get(world, Model), conductor, standing)),
       Context.add(Moments, RecordedMoments.make(loop)),
+      Context.add(Compaction, { ...Compaction.defaultValue(), ...RecordedMoments.compaction(loop) }),
       // How many there were at a time shows in the order of their records.
       Context.add(MaxConcurrentCalls, 10_000),
     )

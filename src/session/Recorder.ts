@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { type Event, isDurable } from "../protocol/Event.ts"
+import * as CacheLog from "./CacheLog.ts"
 import * as History from "./History.ts"
 import type { Journal } from "./Journal.ts"
 import { JournalError } from "./JournalError.ts"
@@ -26,6 +27,8 @@ export interface RecorderShape {
   readonly transcript: Transcript
   /** The fold of everything recorded so far. */
   readonly history: History.History
+  /** What its requests found in the service's cache. */
+  readonly cache: CacheLog.CacheLog
   /** Returns once the event cannot be lost any more to the end of this process. */
   readonly emit: (event: Event) => Effect.Effect<void, JournalError>
   /** Shows an event that cannot be journaled: the one that says so. */
@@ -45,6 +48,10 @@ export const make = Effect.fnUntraced(function* (options: {
   const { agent, journal, transcript, history } = options
   const one = yield* Semaphore.make(1)
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
+  const cache = CacheLog.from(
+    journal.records.filter((record) => record.agent === agent),
+    textsOf(journal),
+  )
 
   const publish = (event: Event) => {
     for (const watcher of watchers) {
@@ -64,6 +71,7 @@ export const make = Effect.fnUntraced(function* (options: {
     journal,
     transcript,
     history,
+    cache,
     emit: (event) => {
       if (!isDurable(event)) return Effect.sync(() => publish(event))
       // One at a time and to the end: journal, history and watchers must agree on the order.
@@ -73,6 +81,7 @@ export const make = Effect.fnUntraced(function* (options: {
             Effect.andThen(
               event._tag === "Rewound" ? refold : Effect.sync(() => history.apply(event)),
               Effect.suspend(() => {
+                cache.apply(event, record.time)
                 publish(event)
                 return transcript.write(record)
               }),
@@ -93,6 +102,18 @@ export const make = Effect.fnUntraced(function* (options: {
   })
 })
 
+const texts = new WeakMap<Journal, Map<string, string>>()
+
+/** What the layers of prompts said, by their hash: the agents of a session keep each once. */
+const textsOf = (journal: Journal): Map<string, string> => {
+  const known = texts.get(journal) ?? new Map<string, string>()
+  if (!texts.has(journal)) {
+    for (const { event } of journal.records) if (event._tag === "SegmentKept") known.set(event.hash, event.text)
+    texts.set(journal, known)
+  }
+  return known
+}
+
 /** Nothing is kept and nobody watches: for a look at what a session would do. */
 export const nowhere = (sessionId: string): RecorderShape => ({
   sessionId,
@@ -107,6 +128,7 @@ export const nowhere = (sessionId: string): RecorderShape => ({
   },
   transcript: { path: "", write: () => Effect.void },
   history: History.from([]),
+  cache: new CacheLog.CacheLog(),
   emit: () => Effect.void,
   show: () => Effect.void,
   watch: Effect.succeed(Stream.empty),

@@ -126,6 +126,9 @@ export const turnEvents = {
       agent_id: Schema.String,
       agent_type: Schema.String,
       agent_transcript_path: Schema.optionalKey(Schema.String),
+      agent_name: Schema.optionalKey(Schema.String),
+      exit_reason: Schema.optionalKey(Schema.String),
+      turns_used: Schema.optionalKey(Schema.Finite),
     },
     carries: inTurn,
     kinds: everyKind,
@@ -214,7 +217,6 @@ export const turnEvents = {
     continues: false,
     stdout: "log",
     notOk: "nothing",
-    pending: "compaction",
   }),
   PostCompact: row({
     when: "after the conversation has been compacted",
@@ -229,6 +231,5 @@ export const turnEvents = {
     continues: false,
     stdout: "log",
     notOk: "nothing",
-    pending: "compaction",
   }),
 } as const
