@@ -77,13 +77,10 @@ const pick = <A extends object, K extends keyof A>(from: A, keys: ReadonlyArray<
 
 /** Only messages and, where it is known, the system text are built again: tools and controls of a request came from elsewhere. */
 const isRebuilt = (name: string, system: boolean): boolean =>
-  name.startsWith("messages") || (system && /^(?:static system|session system|system)$/.test(name))
+  name.startsWith("messages") || (system && /^(?:static|session) system$/.test(name))
 
-/** A line begins with the name of its layer; older ones are three hashes. */
-const nameOf = (line: string, place: number): string => {
-  const cut = line.lastIndexOf(" ")
-  return cut === -1 ? (["tools", "system", "messages"][place] ?? "") : line.slice(0, cut)
-}
+/** A line begins with the name of its layer. Where it does not, an older version hashed it, otherwise than we do. */
+const nameOf = (line: string): string => line.slice(0, Math.max(0, line.lastIndexOf(" ")))
 
 /** Keeps the recording's word for what is not built again. */
 const adoptLedger = (
@@ -91,9 +88,9 @@ const adoptLedger = (
   recorded: ReadonlyArray<string>,
   system: boolean,
 ): ReadonlyArray<string> => {
-  const mine = new Map(actual.map((line, place) => [nameOf(line, place), line]))
-  return recorded.map((line, place) => {
-    const name = nameOf(line, place)
+  const mine = new Map(actual.map((line) => [nameOf(line), line]))
+  return recorded.map((line) => {
+    const name = nameOf(line)
     return isRebuilt(name, system) ? (mine.get(name) ?? "") : line
   })
 }
