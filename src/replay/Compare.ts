@@ -19,14 +19,12 @@ export const adopt = (
   { system }: { readonly system: boolean },
 ): DurableEvent => {
   switch (actual._tag) {
-    case "RequestSent":
-      return recorded._tag === actual._tag
-        ? {
-            ...actual,
-            ...pick(recorded, ["requestId", "cacheTtl"]),
-            ledger: adoptLedger(actual.ledger, recorded.ledger, system),
-          }
-        : actual
+    case "RequestSent": {
+      if (recorded._tag !== actual._tag) return actual
+      const { cacheTtl, ...request } = actual
+      const ledger = adoptLedger(actual.ledger, recorded.ledger, system)
+      return { ...request, ...pick(recorded, ["requestId", "cacheTtl"]), ledger }
+    }
     case "RetryWaiting":
       return recorded._tag === actual._tag ? { ...actual, ...pick(recorded, ["requestId", "delayMs"]) } : actual
     case "BlockReceived":

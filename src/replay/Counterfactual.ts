@@ -95,6 +95,7 @@ export const run = Effect.fnUntraced(function* (recorded: ReadonlyArray<JournalR
     ),
     Layer.provide(Workspace.layer({ sessionId: "counterfactual", cwd })),
     Layer.provide(machine({ cwd })),
+    Layer.fresh,
     Layer.build,
   )
   const replies = rest.filter(({ event }) => event._tag === "ReplyEnded").length

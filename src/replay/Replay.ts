@@ -14,6 +14,7 @@
  *
  * Nothing is written and nothing is run: the journal of a replay is a list in memory.
  */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -93,8 +94,11 @@ export const run = Effect.fnUntraced(function* (
   const files = yield* Effect.serviceOption(Files)
   const hash = Option.isSome(files) ? files.value.hash : undefined
   const playing = play(records, started.event, { ...options, hash }, time)
-  // A fiber of its own, and all its children: the one that asks keeps its clock and its scheduler.
-  const fiber = yield* Effect.provideContext(Effect.forkChild(Effect.scoped(playing)), time.context)
+  // A fiber of its own, and all its children: the one that asks keeps its clock and its scheduler, and nothing of its world gets in.
+  const fiber = yield* Effect.updateContext(
+    Effect.forkChild(Effect.scoped(playing)),
+    (_: Context.Context<never>) => time.context,
+  )
   return yield* Effect.catchTag(Fiber.join(fiber), "JournalError", ({ detail }) => new NotReplayable({ why: detail }))
 })
 
