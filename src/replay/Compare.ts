@@ -21,7 +21,7 @@ export const adopt = (
   switch (actual._tag) {
     case "RequestSent": {
       if (recorded._tag !== actual._tag) return actual
-      const { cacheTtl, ...request } = actual
+      const { cacheTtl: _taken, ...request } = actual
       const ledger = adoptLedger(actual.ledger, recorded.ledger, system)
       return { ...request, ...pick(recorded, ["requestId", "cacheTtl"]), ledger }
     }

@@ -97,7 +97,7 @@ export const run = Effect.fnUntraced(function* (
   // A fiber of its own, and all its children: the one that asks keeps its clock and its scheduler, and nothing of its world gets in.
   const fiber = yield* Effect.updateContext(
     Effect.forkChild(Effect.scoped(playing)),
-    (_: Context.Context<never>) => time.context,
+    (_callers: Context.Context<never>) => time.context,
   )
   return yield* Effect.catchTag(Fiber.join(fiber), "JournalError", ({ detail }) => new NotReplayable({ why: detail }))
 })
