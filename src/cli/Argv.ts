@@ -13,6 +13,7 @@ import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
 import type { RewindJob } from "./RewindCommand.ts"
+import type { ExportJob, ReplayJob } from "./ReplayCommand.ts"
 import type { SkillsJob } from "./SkillsView.ts"
 import type { TeleportJob } from "./TeleportProgram.ts"
 import * as Program from "./Program.ts"
@@ -40,6 +41,8 @@ type Work =
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Teleport" } & TeleportJob & Common)
+  | ({ readonly _tag: "Replay" } & ReplayJob & Common)
+  | ({ readonly _tag: "ReplayExport" } & ExportJob & Common)
   | ({ readonly _tag: "Context"; readonly ask: ContextAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Rewind" } & RewindJob & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
@@ -240,6 +243,23 @@ const checkWork = (
       return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Teleport":
       return typeof wanted.job === "string" ? wanted.job : { _tag: "Teleport", ...wanted.job, ...common }
+    case "Replay": {
+      const { edit = [], forkAt, json = false, liveTools = false, model, until } = wanted.flags
+      if (forkAt === undefined && (model !== undefined || liveTools)) return "--model and --live-tools need --fork-at."
+      if (forkAt !== undefined && model === undefined) return "--fork-at needs --model: who is to go on from there?"
+      if (forkAt !== undefined && (until !== undefined || edit.length > 0)) {
+        return "--fork-at goes on with a real model; it cannot be combined with --until or --edit."
+      }
+      const odd = edit.find((one) => !/^\d+=/.test(one))
+      if (odd !== undefined)
+        return `--edit "${odd.slice(0, 80)}" is no edit. Write it like 12="other text" or 12=@file.`
+      const fork = forkAt === undefined || model === undefined ? undefined : { at: forkAt, model, liveTools }
+      return { _tag: "Replay", session: wanted.session, until, edits: edit, fork, json, ...common }
+    }
+    case "ReplayExport": {
+      const { json = false, output } = wanted.flags
+      return { _tag: "ReplayExport", session: wanted.session, output, json, ...common }
+    }
     case "Context":
       return { _tag: "Context", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Rewind": {

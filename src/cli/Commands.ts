@@ -70,6 +70,10 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* agentsView(job, stdio)
     case "Teleport":
       return yield* teleport(job, stdio)
+    case "Replay":
+      return yield* replay(job, stdio)
+    case "ReplayExport":
+      return yield* replayExport(job, stdio)
     case "Context":
       return yield* context(job, stdio)
     case "Rewind":
@@ -323,6 +327,21 @@ const hooks = (job: JobOf<"HooksList" | "HooksExplain">, stdio: Stdio) =>
     yield* stdio.err.write(`troupe: ${shown.wrong}\n`)
     return 2
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const replay = (job: JobOf<"Replay">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const ReplayCommand = yield* Effect.promise(() => import("./ReplayCommand.ts"))
+    if (job.fork === undefined) return yield* ReplayCommand.replayed(job, stdio)
+    // Only here somebody is asked anything, and only with --live-tools anything is run.
+    const runtime = Runtime.layer({ settings: settingsOptions(job) })
+    return yield* Effect.provide(ReplayCommand.forked(job, job.fork, stdio), runtime)
+  }).pipe(Effect.scoped, Effect.provide(TroupeNode.layer))
+
+const replayExport = (job: JobOf<"ReplayExport">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { exported } = yield* Effect.promise(() => import("./ReplayCommand.ts"))
+    return yield* exported(job, stdio)
+  }).pipe(Effect.provide(TroupeNode.layer))
 
 const configTrust = (job: JobOf<"ConfigTrust">, stdio: Stdio) =>
   Effect.gen(function* () {

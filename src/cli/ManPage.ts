@@ -48,7 +48,7 @@ const session = (program: Described): ReadonlyArray<string> =>
 const command = (program: Described) => {
   const common = new Set(program.flags.map(({ names, says }) => `${names.join()} ${says}`))
   return ({ path, says, usage, flags, commands }: Described): ReadonlyArray<string> => {
-    if (commands.length > 0) return []
+    if (isGroup({ commands, flags })) return []
     const shared = flags.filter(
       (flag) => common.has(`${flag.names.join()} ${flag.says}`) && !flag.names.includes("--help"),
     )
@@ -90,7 +90,7 @@ export const manPage = (program: Command, version: string): string => {
     "troupe \\- a coding agent that works in a directory with a model",
     ".SH SYNOPSIS",
     `${bold("troupe")} [${italic("options")}] [${italic("prompt")}]`,
-    ...commands.flatMap(({ usage, commands }) => (commands.length > 0 ? [] : [".br", synopsis(usage)])),
+    ...commands.flatMap((one) => (isGroup(one) ? [] : [".br", synopsis(one.usage)])),
     ".SH DESCRIPTION",
     ...prose(
       `${described.says} With a terminal it asks for prompts and for permissions; with -p it prints one answer and exits. ` +
@@ -119,3 +119,7 @@ const synopsis = (usage: string): string => {
   const [, words = "", rest = ""] = /^([a-z ]+?)((?: [[<].*)?)$/.exec(usage) ?? []
   return `${bold(words)}${text(rest)}`
 }
+
+/** It only holds others together, and does nothing itself. */
+const isGroup = ({ commands, flags }: Pick<Described, "commands" | "flags">): boolean =>
+  commands.length > 0 && !flags.some(({ names }) => names.some((name) => name !== "-h" && name !== "--help"))

@@ -98,6 +98,12 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
   ],
   "teleport send": [{ name: "troupe teleport send <session> --to '<socket>#<token>'", says: "" }],
   "teleport receive": [{ name: "troupe teleport receive --cwd ~/project", says: "wait for a session, for there" }],
+  replay: [
+    { name: "troupe replay latest", says: "does this version do what was done then?" },
+    { name: "troupe replay latest --edit 12=@other.txt", says: "what if record 12 had said this?" },
+    { name: "troupe replay latest --fork-at 12 --model opus", says: "what would another model have done?" },
+  ],
+  "replay export": [{ name: "troupe replay export latest --output test/fixtures/bug", says: "a test of it" }],
   context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
   "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   rewind: [

@@ -92,6 +92,8 @@ export type Wanted =
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Teleport"; readonly job: TeleportProgram.TeleportJob | string; readonly flags: CommandFlags }
+  | { readonly _tag: "Replay"; readonly session: string; readonly flags: ReplayFlags }
+  | { readonly _tag: "ReplayExport"; readonly session: string; readonly flags: ExportFlags }
   | { readonly _tag: "Context"; readonly ask: ContextAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Rewind"; readonly session: string | undefined; readonly flags: RewindFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
@@ -114,6 +116,18 @@ export interface CommandFlags {
   readonly debug?: string | true
   readonly debugFile?: string
   readonly color: boolean
+}
+
+export interface ReplayFlags extends CommandFlags {
+  readonly until?: number
+  readonly forkAt?: number
+  readonly model?: string
+  readonly liveTools?: boolean
+  readonly edit?: ReadonlyArray<string>
+}
+
+export interface ExportFlags extends CommandFlags {
+  readonly output: string
 }
 
 export interface ScopeFlags extends CommandFlags {
@@ -437,6 +451,29 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
 
   const shared = () => [...settingsOptions(), ...sharedOptions()]
   TeleportProgram.register<CommandFlags>(program, add, shared, (job, flags) => want({ _tag: "Teleport", job, flags }))
+  const replay = add(program, "replay <session>", "run a recorded session again, offline, and compare", [
+    new Option("--until <n>", "stop behind record n and show the conversation there").argParser(whole),
+    new Option(
+      "--edit <n=value>",
+      "put another observation in the place of record n: text, JSON, or @file (repeatable)",
+    ).argParser((text: string, before: ReadonlyArray<string> | undefined) => [...(before ?? []), text]),
+    new Option("--fork-at <n>", "go on from record n with another model (costs money), and show both").argParser(whole),
+    new Option("--model <name>", "with --fork-at: which one"),
+    new Option(
+      "--live-tools",
+      "with --fork-at: in a copy of the session, and tools really run (default: recorded results)",
+    ),
+    new Option("--json", "as JSON"),
+    ...settingsOptions(),
+    ...sharedOptions(),
+  ])
+  replay.action((session: string) => want({ _tag: "Replay", session, flags: replay.opts<ReplayFlags>() }))
+  const exported = add(replay, "export <session>", "make a test fixture of a session, without secrets", [
+    new Option("--output <dir>", "where to: recording, playbook and test").makeOptionMandatory(),
+    new Option("--json", "as JSON"),
+    ...sharedOptions(),
+  ])
+  exported.action((session: string) => want({ _tag: "ReplayExport", session, flags: exported.opts<ExportFlags>() }))
   const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
   const room = add(context, "show [session]", "how full the conversation is, and of what", viewed(), {
     isDefault: true,

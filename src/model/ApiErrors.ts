@@ -1,4 +1,5 @@
 /** Owns what the Messages API's refusals mean: its error types, statuses and wording made into reasons, with the fix named. */
+import * as Schema from "effect/Schema"
 import * as CloudErrors from "./CloudErrors.ts"
 import { ProviderError } from "./Provider.ts"
 
@@ -18,6 +19,9 @@ export interface Refusal {
   /** What to do about it with this service, where that is not what one does with Anthropic's own. */
   readonly fixes?: Fixes | undefined
 }
+
+/** Whether a word is one of them. */
+export const isReason = Schema.is(ProviderError.fields.reason)
 
 export type Fixes = { readonly [R in Reason]?: string }
 

@@ -1,6 +1,7 @@
 /** Owns the public face of `troupe/testing`: a scripted model, in process and over HTTP, a workspace in memory, and a whole runtime on both. */
 import * as MemoryWorkspace from "./MemoryWorkspace.ts"
 import * as Playbook from "./Playbook.ts"
+import * as Replay from "./Replay.ts"
 import * as TestRuntime from "./TestRuntime.ts"
 
 /**
@@ -16,6 +17,15 @@ import * as TestRuntime from "./TestRuntime.ts"
  * }).pipe(Effect.scoped, Effect.provide(world))
  */
 export { TestRuntime }
+
+/**
+ * Runs a recorded session again, offline, and says where it goes another way: `troupe replay export` makes the recordings.
+ *
+ * @example
+ * const check = (recording: unknown) =>
+ *   Effect.map(Replay.fixture(recording), ({ differences }) => differences.map(({ seq, kind }) => `${seq} ${kind}`))
+ */
+export { Replay }
 
 /**
  * What a scripted model says, given what it was told; in TypeScript or YAML.

@@ -1,0 +1,44 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as Replay from "../../src/replay/Replay.ts"
+import * as Journal from "../../src/session/Journal.ts"
+import * as TestRuntime from "../../src/testing/TestRuntime.ts"
+import { echo, hurried, note, open } from "../agents/session.ts"
+
+const book = {
+  rules: [
+    {
+      when: { tool: "Echo", turn: 2 },
+      reply: [{ tool: "Note", input: { text: "x" } }],
+      faults: [{ status: 529, times: 1 }],
+    },
+    { when: { user: "again" }, reply: "All done." },
+    { when: { turn: 1 }, reply: ["a", "b", "c"].map((text) => ({ tool: "Echo", input: { text } })) },
+    { reply: "Done." },
+  ],
+}
+
+const recorded = Effect.gen(function* () {
+  const agent = yield* open({ tools: [echo, note] })
+  yield* hurried(Stream.runCollect(agent.prompt("Look around")))
+  yield* hurried(Stream.runCollect(agent.prompt("again")))
+  return yield* Journal.read(agent.sessionId)
+}).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book)))
+
+describe("a replay", () => {
+  it.effect("does what was recorded", () =>
+    Effect.gen(function* () {
+      const { records } = yield* recorded
+      const report = yield* Replay.run(records)
+      console.log(
+        report.differences.map((d) => [d.seq, d.what, d.changes, d.actual?._tag]),
+        report.counts,
+        report.compared,
+        report.skipped,
+      )
+      assert.deepStrictEqual(report.differences, [])
+      assert.deepStrictEqual(report.journal, records)
+    }),
+  )
+})
