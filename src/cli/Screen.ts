@@ -220,6 +220,7 @@ export const make = (look: Look): Screen => {
       }
       case "SessionStarted":
       case "SessionTitled":
+      case "SessionTagged":
       case "PromptReceived":
       case "PromptExpanded":
       case "PromptLatched":

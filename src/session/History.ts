@@ -87,6 +87,7 @@ export class History {
   cwd: string | undefined
   controls: ControlsState | undefined
   title: string | undefined
+  tags: ReadonlyArray<string> = []
   firstPrompt: string | undefined
   lastPromptId: string | undefined
   /** The prompt whose turn has not ended. */
@@ -109,6 +110,9 @@ export class History {
         return
       case "SessionTitled":
         this.title = event.title
+        return
+      case "SessionTagged":
+        this.tags = event.tags
         return
       case "ControlsChanged":
         this.controls = {

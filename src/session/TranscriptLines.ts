@@ -111,6 +111,10 @@ export class TranscriptLines {
         return event.level === "info" ? [] : this.behind(() => this.diagnosis(record, event))
       case "SessionTitled":
         return [{ seq: record.seq, time: record.time, type: "custom-title", fields: { customTitle: event.title } }]
+      case "SessionTagged":
+        return [
+          { seq: record.seq, time: record.time, type: "tag", fields: { tag: event.tags.join(", "), tags: event.tags } },
+        ]
       case "SessionStarted":
       case "ControlsChanged":
       case "ConfigChanged":
