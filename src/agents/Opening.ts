@@ -326,7 +326,7 @@ const record = Effect.fnUntraced(function* (sessionId: string, origin: Origin, c
   }
   const records = journal.records.filter(({ agent }) => agent === main)
   const past = records.map(({ event }) => event)
-  const history = History.from(past)
+  const history = History.fold(records)
   const gitBranch = yield* (yield* Git).branch(cwd)
   const transcript = yield* Transcript.open({
     sessionId,

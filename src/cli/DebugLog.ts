@@ -244,6 +244,12 @@ const logged = (event: Event): Effect.Effect<void> => {
     }
     case "Diagnosed":
       return note("session", `${event.level}: ${event.message}`)
+    case "Compacted": {
+      const { layer, postTokens: after, preTokens: before, trigger } = event
+      return note("session", "compacted", { layer, trigger, before, after })
+    }
+    case "Rewound":
+      return note("session", "rewound", { id: event.promptId, to: event.to })
     case "BlockReceived":
     case "MessageImported":
     case "PromptLatched":

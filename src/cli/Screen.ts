@@ -211,6 +211,13 @@ export const make = (look: Look): Screen => {
         return look.verbose ? notice("quiet", `model ${event.model}, permissions ${event.permissionMode}`) : ""
       case "PromptRefused":
         return notice("warning", event.reason)
+      case "Compacted": {
+        const tokens = `${inThousands(event.preTokens)} → ${inThousands(event.postTokens)} tokens`
+        if (event.layer === "summary") return notice("quiet", `✂ The conversation was summed up: ${tokens}`)
+        return look.verbose ? notice("quiet", `✂ ${event.layer}: ${tokens}`) : ""
+      }
+      case "Rewound":
+        return notice("quiet", "↶ The conversation goes on from an earlier point")
       case "SubagentShown": {
         const call = running.get(event.toolUseId)
         if (call === undefined || event.event._tag !== "ToolStarted") return ""
@@ -257,6 +264,8 @@ export const make = (look: Look): Screen => {
     },
   }
 }
+
+const inThousands = (tokens: number): string => (tokens < 1_000 ? String(tokens) : `${(tokens / 1_000).toFixed(1)}k`)
 
 const labelOf = ({ label, step }: Running): string => (step === undefined ? label : `${label} › ${step}`)
 

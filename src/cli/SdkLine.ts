@@ -53,6 +53,16 @@ export interface StreamLine extends Common {
   readonly parent_tool_use_id: string | null
 }
 
+export interface CompactLine extends Common {
+  readonly type: "system"
+  readonly subtype: "compact_boundary"
+  readonly compact_metadata: {
+    readonly trigger: "manual" | "auto"
+    readonly pre_tokens: number
+    readonly post_tokens: number
+  }
+}
+
 export interface RetryLine extends Common {
   readonly type: "system"
   readonly subtype: "api_retry"
@@ -167,6 +177,7 @@ export type Line =
   | AssistantLine
   | UserLine
   | StreamLine
+  | CompactLine
   | RetryLine
   | DeniedLine
   | StatusLine

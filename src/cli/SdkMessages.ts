@@ -270,6 +270,13 @@ export const make = (setup: Setup): SdkMessages => {
             uuid,
           },
         ]
+      case "Compacted": {
+        if (event.layer !== "summary") return []
+        const { preTokens: pre_tokens, postTokens: post_tokens } = event
+        const trigger = event.trigger === "manual" ? ("manual" as const) : ("auto" as const)
+        const compact_metadata = { trigger, pre_tokens, post_tokens }
+        return [{ type: "system", subtype: "compact_boundary", compact_metadata, session_id, uuid }]
+      }
       case "HookStarted":
         return setup.hooks === true ? [{ ...hookOf(event), subtype: "hook_started", uuid }] : []
       case "HookRan":
@@ -294,6 +301,7 @@ export const make = (setup: Setup): SdkMessages => {
       case "ConfigChanged":
       case "Diagnosed":
       case "MessageImported":
+      case "Rewound":
         return []
     }
   }

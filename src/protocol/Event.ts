@@ -7,6 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Content, ContentBlock, TextBlock, ToolResultContent } from "./Content.ts"
+import { CompactionLayer, CompactionTrigger, NotedFacts } from "./Compaction.ts"
 import { Effort } from "./Effort.ts"
 import { PermissionMode } from "./PermissionMode.ts"
 import { StopReason, StreamEvent } from "./StreamEvent.ts"
@@ -53,6 +54,8 @@ const durable = {
     delivery: Delivery,
     /** Written by the harness, not by a person: a continuation request, a summary request. */
     harness: Schema.optionalKey(Schema.Boolean),
+    /** The call that had more to say than its result. */
+    toolUseId: Schema.optionalKey(Schema.String),
   },
   /** What a prompt stands for: a command that was typed, and what it expands to. It takes the place of what was typed. */
   PromptExpanded: {
@@ -239,6 +242,33 @@ const durable = {
     terminalSequence: Schema.optionalKey(Schema.String),
     /** In which agent, where it is not the main one. */
     agentId: Schema.optionalKey(Schema.String),
+  },
+  /**
+   * From here on requests contain less of what was said before; the journal keeps all of it. Places are those of the messages as
+   * they would have been sent until now.
+   */
+  Compacted: {
+    uuid: Schema.String,
+    trigger: CompactionTrigger,
+    layer: CompactionLayer,
+    /** How many tokens a request had, and has. */
+    preTokens: Schema.Finite,
+    postTokens: Schema.Finite,
+    /** What calls are said to have answered, by their ids. */
+    results: Schema.Record(Schema.String, ToolResultContent),
+    /** Messages from one place to before another, and the one of the user that says it instead. In order, none in another. */
+    spans: Schema.Array(Schema.Struct({ from: Schema.Finite, to: Schema.Finite, content: Content })),
+    /** What a model wrote about all that. */
+    summary: Schema.optionalKey(Schema.String),
+    /** What it found worth keeping as facts. */
+    facts: Schema.optionalKey(NotedFacts),
+  },
+  /** The conversation goes on from before a prompt: what was recorded from there to here is not sent any more. */
+  Rewound: {
+    uuid: Schema.String,
+    promptId: Schema.String,
+    /** The sequence of the first record that does not count any more. */
+    to: Schema.Finite,
   },
   Diagnosed: {
     level: Schema.Literals(["info", "warning", "error"]),

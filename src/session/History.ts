@@ -12,7 +12,11 @@ import type { DurableEvent, EventOf, Idempotency } from "../protocol/Event.ts"
 import type { Message } from "../protocol/Message.ts"
 import * as Usage from "../protocol/Usage.ts"
 import type { ControlsState } from "./Controls.ts"
+import * as Facts from "./Facts.ts"
 import * as HistoryBlocks from "./HistoryBlocks.ts"
+import * as HistoryEdits from "./HistoryEdits.ts"
+import type { JournalRecord } from "./JournalRecord.ts"
+import * as Undone from "./Undone.ts"
 
 /** A tool call of the newest reply that has no recorded result. */
 export interface PendingCall {
@@ -49,6 +53,13 @@ export interface Latched {
   readonly listings: Readonly<Record<string, string>>
 }
 
+/** What the service counted for the newest request, and how many messages that had. */
+export interface Measured {
+  readonly prompt: number
+  readonly reply: number
+  readonly messages: number
+}
+
 const nothing: Totals = { usage: Usage.none, costUsd: 0, turns: 0 }
 
 interface Call {
@@ -72,7 +83,7 @@ interface Reply {
 }
 
 export class History {
-  private readonly frozen: Array<Message> = []
+  private frozen: Array<Message> = []
   private readonly usedIds = new Set<string>()
   private readonly authors = new WeakMap<Message, string>()
   private reply: Reply | undefined
@@ -82,6 +93,8 @@ export class History {
   private readonly promptOf = new WeakMap<ContentBlock, string>()
   private requestId: string | undefined
   private built: ReadonlyArray<Message> | undefined
+  /** Written behind something that has been changed since. */
+  private readonly rebased = new WeakSet<Message>()
 
   sessionId: string | undefined
   cwd: string | undefined
@@ -96,11 +109,16 @@ export class History {
   latched: Latched | undefined
   /** What the harness has told the model, by its origin: the latest of each. */
   readonly told = new Map<string, string>()
+  /** What is known beside the conversation, whatever becomes of that. */
+  facts: Facts.Facts = Facts.none
+  /** What the service has counted, where that still holds. */
+  measured: Measured | undefined
   /** Of this session alone, not of the one it was forked from. */
   totals: Totals = nothing
 
   apply(event: DurableEvent): void {
     this.built = undefined
+    this.facts = Facts.apply(this.facts, event)
     switch (event._tag) {
       case "SessionStarted":
         // A copy has not spent what its original spent.
@@ -156,6 +174,10 @@ export class History {
         return
       case "MessageImported":
         return event.role === "user" ? this.importedUser(event) : this.importedReply(event)
+      case "Compacted":
+        return this.compacted(event)
+      // What it takes back is left out by `fold`.
+      case "Rewound":
       case "RetryWaiting":
       case "PermissionDecided":
       case "SubagentStarted":
@@ -166,6 +188,29 @@ export class History {
       case "Diagnosed":
         return
     }
+  }
+
+  /** Of what was taken back, only what stays true: what it cost, and which ids are taken. */
+  account(event: DurableEvent): void {
+    switch (event._tag) {
+      case "SessionStarted":
+      case "SessionTitled":
+      case "ControlsChanged":
+      case "PromptLatched":
+        return this.apply(event)
+      case "ReplyEnded":
+        return this.count(event)
+      case "BlockReceived":
+        if (event.block.type === "tool_use") this.usedIds.add(event.block.id)
+        return
+      default:
+        return
+    }
+  }
+
+  /** Becomes what another one is. */
+  become(other: History): void {
+    Object.assign(this, other)
   }
 
   /** The conversation so far; a call without a result gets an answer that says so. */
@@ -182,6 +227,16 @@ export class History {
   /** The model that wrote a message of this conversation. */
   authorOf(message: Message): string | undefined {
     return this.authors.get(message)
+  }
+
+  /** The prompt of a person that a block belongs to. */
+  promptOfBlock(block: ContentBlock): string | undefined {
+    return this.promptOf.get(block)
+  }
+
+  /** What stood before it when it was written has been changed: its thinking is void. */
+  isRebased(message: Message): boolean {
+    return this.rebased.has(message)
   }
 
   /** The calls of the newest reply that still need a result, in order. */
@@ -292,11 +347,19 @@ export class History {
     this.reply = undefined
   }
 
-  private ended(event: EventOf<"ReplyEnded">): void {
+  private count(event: EventOf<"ReplyEnded">): void {
     this.totals = {
       usage: Usage.add(this.totals.usage, event.usage),
       costUsd: this.totals.costUsd + (event.costUsd ?? 0),
       turns: this.totals.turns + 1,
+    }
+  }
+
+  private ended(event: EventOf<"ReplyEnded">): void {
+    this.count(event)
+    const prompt = Usage.promptTokens(event.usage)
+    if (prompt > 0 && this.requestId === event.requestId) {
+      this.measured = { prompt, reply: event.usage.output_tokens, messages: this.frozen.length }
     }
     if (this.reply?.requestId !== event.requestId) return
     this.reply.ended = true
@@ -311,6 +374,19 @@ export class History {
   private took(event: EventOf<"ToolEnded">): void {
     const call = this.reply?.calls.get(event.toolUseId)
     if (call !== undefined) call.result ??= { content: event.content, isError: event.outcome !== "completed" }
+  }
+
+  private compacted(event: EventOf<"Compacted">): void {
+    this.measured = undefined
+    for (const call of this.reply?.calls.values() ?? []) {
+      const content = event.results[call.block.id]
+      if (content !== undefined && call.result !== undefined) call.result = { ...call.result, content }
+    }
+    // Beyond what is frozen there is only the newest reply; it is a part of the stretch when nothing of it is open.
+    if (event.spans.some(({ to }) => to > this.frozen.length)) this.freeze()
+    const { messages, changedFrom } = HistoryEdits.apply(this.frozen, event)
+    for (const message of messages.slice(changedFrom)) if (message.role === "assistant") this.rebased.add(message)
+    this.frozen = [...messages]
   }
 
   private importedUser(event: EventOf<"MessageImported">): void {
@@ -362,6 +438,17 @@ export class History {
 }
 
 export const make = (): History => new History()
+
+/** The history of an agent's records, without what was taken back. */
+export const fold = (records: ReadonlyArray<Pick<JournalRecord, "seq" | "event">>): History => {
+  const history = make()
+  const isUndone = Undone.of(records)
+  for (const { seq, event } of records) {
+    if (isUndone(seq)) history.account(event)
+    else history.apply(event)
+  }
+  return history
+}
 
 /** The history of events that are already there. */
 export const from = (events: Iterable<DurableEvent>): History => {

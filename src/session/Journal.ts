@@ -30,6 +30,8 @@ export interface Journal {
   readonly records: ReadonlyArray<JournalRecord>
   /** What was wrong with the file, for people; empty when nothing was. */
   readonly problems: ReadonlyArray<string>
+  /** Everything it says by now, read from the file. */
+  readonly reread: Effect.Effect<JournalContent, JournalError>
   /** The bytes are written when this returns. Only an event above 64 KB yields before, while its content goes to a file of its own. */
   readonly append: (agent: string, event: DurableEvent) => Effect.Effect<JournalRecord, JournalError>
   /** Everything appended so far is on the disk when this returns. */
@@ -59,7 +61,8 @@ export const open: (sessionId: string) => Effect.Effect<Journal, JournalError | 
     const content = yield* decode(sessionId, scan)
     const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
     const writer = yield* makeWriter(sessionId, handle, tail)
-    return { sessionId, path, ...content, ...writer }
+    const reread = Effect.provideContext(read(sessionId), yield* Effect.context<Needs>())
+    return { sessionId, path, ...content, ...writer, reread }
   })
 
 /** Reads without lock and without changing anything: also while another process writes. */

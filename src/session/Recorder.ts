@@ -52,6 +52,11 @@ export const make = Effect.fnUntraced(function* (options: {
     }
   }
 
+  /** Going back is rare, and what was said before may have been compacted since: only the journal has it. */
+  const refold = Effect.map(journal.reread, ({ records }) =>
+    history.become(History.fold(records.filter((record) => record.agent === agent))),
+  )
+
   yield* Effect.addFinalizer(() => Effect.sync(() => watchers.forEach(Queue.endUnsafe)))
 
   return Recorder.of({
@@ -64,11 +69,15 @@ export const make = Effect.fnUntraced(function* (options: {
       // One at a time and to the end: journal, history and watchers must agree on the order.
       return one
         .withPermit(
-          Effect.flatMap(journal.append(agent, event), (record) => {
-            history.apply(event)
-            publish(event)
-            return transcript.write(record)
-          }),
+          Effect.flatMap(journal.append(agent, event), (record) =>
+            Effect.andThen(
+              event._tag === "Rewound" ? refold : Effect.sync(() => history.apply(event)),
+              Effect.suspend(() => {
+                publish(event)
+                return transcript.write(record)
+              }),
+            ),
+          ),
         )
         .pipe(Effect.uninterruptible)
     },
@@ -92,6 +101,7 @@ export const nowhere = (sessionId: string): RecorderShape => ({
     path: "",
     records: [],
     problems: [],
+    reread: Effect.succeed({ path: "", records: [], problems: [] }),
     append: () => Effect.fail(new JournalError({ operation: "append", path: "", detail: "nothing is recorded here" })),
     sync: Effect.void,
   },

@@ -162,7 +162,8 @@ class Envelope {
     if (uuid === undefined) return JSON.stringify({ type, ...fields, sessionId: this.sessionId })
     const copied = this.fork !== undefined && seq <= this.fork.sequence
     return JSON.stringify({
-      parentUuid: parent ?? null,
+      parentUuid: line.begins === true ? null : (parent ?? null),
+      ...(line.begins === true && { logicalParentUuid: parent ?? null }),
       isSidechain: this.agentId !== undefined,
       ...(this.agentId !== undefined && { agentId: this.agentId }),
       userType: "external",

@@ -20,6 +20,8 @@ export interface Line {
   readonly fields: Readonly<Record<string, unknown>>
   /** The tool call whose result it is. */
   readonly answers?: string
+  /** A chain begins here; what came before is only its logical parent. */
+  readonly begins?: boolean
 }
 
 interface HeldBlock {
@@ -123,7 +125,10 @@ export class TranscriptLines {
       case "SubagentEnded":
       case "HookRan":
       case "TransitionTaken":
+      case "Rewound":
         return []
+      case "Compacted":
+        return event.layer === "summary" ? [...this.settle(), ...this.boundary(record, event)] : []
     }
   }
 
@@ -206,6 +211,26 @@ export class TranscriptLines {
   private system(record: JournalRecord, fields: Line["fields"]): Line {
     const { seq, time } = record
     return { uuid: this.uuidOf(seq), seq, time, type: "system", fields: { isMeta: false, ...fields } }
+  }
+
+  /** A new beginning of the chain, and what stands for all that came before. */
+  private boundary(record: JournalRecord, event: EventOf<"Compacted">): ReadonlyArray<Line> {
+    const { seq, time } = record
+    const { postTokens, preTokens, trigger } = event
+    const compactMetadata = { trigger: trigger === "manual" ? "manual" : "auto", preTokens, postTokens }
+    const line = this.system(record, {
+      subtype: "compact_boundary",
+      content: "Conversation compacted",
+      compactMetadata,
+    })
+    const [span] = event.spans
+    if (span === undefined) return [{ ...line, begins: true }]
+    const message = { role: "user", content: span.content }
+    const fields = { message, isCompactSummary: true, isVisibleInTranscriptOnly: true }
+    return [
+      { ...line, begins: true },
+      { uuid: event.uuid, seq, time, type: "user", fields },
+    ]
   }
 
   private turn(record: JournalRecord, event: EventOf<"TurnEnded">): Line {

@@ -310,6 +310,7 @@ const make = Effect.gen(function* () {
         content,
         delivery: "between_rounds",
         harness: true,
+        toolUseId: call.id,
       })
     }
     if (change !== undefined && !invocation.concurrencySafe) yield* controls.change(call.name, change)
