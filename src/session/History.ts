@@ -195,6 +195,7 @@ export class History {
     switch (event._tag) {
       case "SessionStarted":
       case "SessionTitled":
+      case "SessionTagged":
       case "ControlsChanged":
       case "PromptLatched":
         return this.apply(event)

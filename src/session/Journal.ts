@@ -104,6 +104,9 @@ export const create: (
     .pipe(Effect.mapError(journalError("append", path)))
 }, Effect.scoped)
 
+/** Takes the session until the scope closes, without opening it. */
+export const claim = (sessionId: string) => Effect.asVoid(lock(sessionId))
+
 const lock = Effect.fnUntraced(function* (sessionId: string) {
   const files = yield* Files
   const path = yield* pathOf(sessionId, "open")

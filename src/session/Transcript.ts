@@ -61,8 +61,7 @@ export const open: (
     const present = examined.value
     let handle: AppendFile | undefined
 
-    const append = (to: AppendFile, due: ReadonlyArray<Line>) => {
-      const fresh = present.missing(due)
+    const append = (to: AppendFile, fresh: ReadonlyArray<Line>) => {
       let { parent } = present
       const text = fresh.map((line) => {
         const json = envelope.wrap(line, parent)
@@ -73,8 +72,11 @@ export const open: (
       present.add(fresh)
     }
 
+    /** Notes by themselves, the newest of each type. They wait while nothing has been said. */
+    const notes = new Map<string, Line>()
+
     const add = Effect.fnUntraced(function* (due: ReadonlyArray<Line>) {
-      if (present.missing(due).length === 0) return
+      if (due.length === 0) return
       // Only now: a session in which nothing is said leaves no file.
       const to = handle ?? (yield* files.openAppend(path).pipe(Scope.provide(scope)))
       handle = to
@@ -85,14 +87,32 @@ export const open: (
       envelope.follow(record)
       return lines.of(record)
     }
+    const isNote = (line: Line) => line.uuid === undefined
+    const put = (lines: ReadonlyArray<Line>) => Effect.catch(add(lines), report)
+
+    const catchUp = (record: JournalRecord): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const due = linesOf(record)
+        if (due.every(isNote)) for (const line of due) notes.set(line.type, line)
+        return put(present.missing(due))
+      })
+    const flush = Effect.suspend(() => {
+      const held = [...notes.values()].filter((line) => !present.ends(line, envelope.wrap(line, undefined)))
+      notes.clear()
+      return put(held)
+    })
     const write = (record: JournalRecord): Effect.Effect<void> =>
       Effect.suspend(() => {
         const due = linesOf(record)
-        return due.length === 0 ? Effect.void : Effect.catch(add(due), report)
+        if (due.every(isNote)) for (const line of due) notes.set(line.type, line)
+        else if (notes.size === 0) return put(present.missing(due))
+        else return Effect.andThen(put(present.missing(due)), flush)
+        return present.isEmpty() ? Effect.void : flush
       })
 
     // Line by line, since the directory and version in a line are those of its time.
-    yield* Effect.forEach(records, write, { discard: true })
+    yield* Effect.forEach(records, catchUp, { discard: true })
+    if (!present.isEmpty()) yield* flush
     return { path, write }
   },
 )
@@ -100,6 +120,8 @@ export const open: (
 /** What the file already has. */
 class Present {
   private readonly uuids = new Set<string>()
+  /** The newest note of each type, as it stands there. */
+  private readonly notes = new Map<string, string>()
   parent: string | undefined
   /** The last line was cut: the next one must begin on a line of its own. */
   openEnd: boolean
@@ -107,9 +129,21 @@ class Present {
   constructor(parsed: TranscriptFile.ParsedTranscript) {
     this.openEnd = parsed.openEnd
     for (const line of parsed.lines) {
-      if (line.uuid !== undefined) this.uuids.add(line.uuid)
+      if (line.uuid === undefined) this.notes.set(line.type, JSON.stringify(line.value))
+      else this.uuids.add(line.uuid)
       if (TranscriptFile.isChained(line)) this.parent = line.uuid
     }
+  }
+
+  isEmpty(): boolean {
+    return this.uuids.size === 0
+  }
+
+  /** The file says this already, and nothing of its type behind it. */
+  ends(note: Line, json: string): boolean {
+    if (this.notes.get(note.type) === json) return true
+    this.notes.set(note.type, json)
+    return false
   }
 
   /** A note cannot be told from an older one like it, so it goes with the lines it came with. */
