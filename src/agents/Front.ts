@@ -7,6 +7,7 @@ import type { HookEngineShape } from "../hooks/HookEngine.ts"
 import * as Ids from "../kernel/Ids.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
+import * as SessionNotes from "../session/SessionNotes.ts"
 import type { NotAddable, Workspace } from "../tools/Workspace.ts"
 import { reminder } from "../protocol/Reminder.ts"
 
@@ -27,6 +28,12 @@ export interface Front {
   ) => Effect.Effect<string, NotAddable | JournalError>
   /** What is shown instead of the model's text, line by line; `undefined` where nobody wants to change it. */
   readonly rewriter: () => ((batch: Batch) => Effect.Effect<string>) | undefined
+  /** What the session is called, and what it is sorted by. */
+  readonly about: () => { readonly title: string | undefined; readonly tags: ReadonlyArray<string> }
+  /** Gives it a title; an empty one changes nothing. */
+  readonly rename: (title: string) => Effect.Effect<void, JournalError>
+  /** Adds tags that it does not have, and takes those that it has. */
+  readonly tag: (tags: ReadonlyArray<string>) => Effect.Effect<void, JournalError>
   /** The person has not said anything for a while. */
   readonly idle: Effect.Effect<void>
 }
@@ -62,6 +69,16 @@ export const make = ({ addDirs, engine, recorder, workspace }: Behind): Front =>
       return directory
     }),
     rewriter: () => (engine.concerns("MessageDisplay") ? rewrite : undefined),
+    about: () => ({ title: recorder.history.title, tags: recorder.history.tags }),
+    rename: (given) =>
+      SessionNotes.titleOf(given) === "" ? Effect.void : recorder.emit(SessionNotes.titled(given, "person")),
+    tag: (given) =>
+      Effect.suspend(() => {
+        const { tags } = recorder.history
+        const named = SessionNotes.tagsOf(given)
+        const kept = tags.filter((tag) => !named.includes(tag))
+        return recorder.emit(SessionNotes.tagged([...kept, ...named.filter((tag) => !tags.includes(tag))], "person"))
+      }),
     idle: Effect.asVoid(
       engine.fire("Notification", {
         message: "The session waits for your input",

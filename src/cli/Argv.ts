@@ -11,6 +11,7 @@ import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
 import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
+import type { SessionsAsk } from "./SessionsView.ts"
 import type { SkillsJob } from "./SkillsView.ts"
 import * as Program from "./Program.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
@@ -36,6 +37,7 @@ type Work =
   | ({ readonly _tag: "MemoryView"; readonly what: Program.MemoryViews; readonly json: boolean } & Common)
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
+  | ({ readonly _tag: "Sessions"; readonly ask: SessionsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -232,6 +234,8 @@ const checkWork = (
     }
     case "Agents":
       return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
+    case "Sessions":
+      return { _tag: "Sessions", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

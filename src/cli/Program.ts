@@ -11,6 +11,8 @@ import type { AgentsAsk } from "./AgentsView.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
+import * as SessionsProgram from "./SessionsProgram.ts"
+import type { SessionsAsk } from "./SessionsView.ts"
 
 export const outputFormats = ["text", "json", "stream-json"] as const
 export const inputFormats = ["text", "stream-json"] as const
@@ -89,6 +91,7 @@ export type Wanted =
   | { readonly _tag: "MemoryView"; readonly what: MemoryViews; readonly flags: CommandFlags }
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
+  | { readonly _tag: "Sessions"; readonly ask: SessionsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -413,6 +416,13 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
       what: "validate",
       path,
     }),
+  )
+
+  const sessions = add(program, "sessions", "find, name, tag, export and delete sessions", [])
+  SessionsProgram.addTo(
+    (...command) => add(sessions, ...command),
+    { shared: sharedOptions, settings: settingsOptions },
+    want,
   )
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])

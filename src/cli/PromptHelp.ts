@@ -17,6 +17,9 @@ const builtins: ReadonlyArray<readonly [name: string, does: string]> = [
   ["/agents", "the agents it can send out"],
   ["/skills", "the skills and commands there are, with their files"],
   ["/hooks [trust]", "the hooks there are; agree to what waits"],
+  ["/rename [title]", "show or change what the session is called"],
+  ["/tag [tags]", "add tags to it, or take those it has"],
+  ["/export [file]", "write it to a file: .md, .html or .json"],
   ["/exit", "leave (also Ctrl-D)"],
 ]
 

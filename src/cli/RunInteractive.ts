@@ -25,6 +25,7 @@ import { permissionModes } from "./Program.ts"
 import type { Pastes } from "./Pastes.ts"
 import type { Answer } from "./TrustDialogue.ts"
 import * as PromptHelp from "./PromptHelp.ts"
+import * as PromptSession from "./PromptSession.ts"
 import * as PromptHistory from "./PromptHistory.ts"
 import * as Rewritten from "./Rewritten.ts"
 import * as Screen from "./Screen.ts"
@@ -43,6 +44,8 @@ export interface InteractiveDoor {
   readonly history?: PromptHistory.PromptHistory
   /** Puts what the folder's files want to run to the person; `undefined` where nothing waits. */
   readonly trust?: Effect.Effect<Answer | undefined>
+  /** Writes the session to a file. */
+  readonly save?: PromptSession.Save
   /** What words in a typed line stand for. */
   readonly pastes?: Pick<Pastes, "expand">
   /** What stands above the prompt, if settings want something there. */
@@ -87,6 +90,7 @@ const greet = Effect.fnUntraced(function* (display: Display.Display, agent: Agen
   const { model, permissionMode } = yield* agent.controls
   yield* display.say("quiet", `troupe ${door.version} · ${model} · permissions: ${permissionMode} · ${agent.cwd}`)
   for (const problem of agent.problems) yield* display.say("warning", problem)
+  yield* display.lines(PromptSession.earlier(agent.messages(), agent.cwd))
 })
 
 const converse = Effect.fnUntraced(function* (
@@ -140,7 +144,7 @@ const converse = Effect.fnUntraced(function* (
       continue
     }
     yield* history.add(read.text, agent.sessionId)
-    const done = text.startsWith("/") ? yield* command(text, agent, door.trust) : undefined
+    const done = text.startsWith("/") ? yield* command(text, agent, door) : undefined
     if (done === "leave") return 0
     if (done === undefined) prompt = pastes?.expand(read.text) ?? read.text
     else yield* display.lines(done)
@@ -215,7 +219,7 @@ const guarded = Effect.fnUntraced(function* <E>(
 })
 
 /** The few commands of the prompt; `undefined` for one that is none, which goes to the model as it is. */
-const command = Effect.fnUntraced(function* (text: string, agent: Agent, trust: InteractiveDoor["trust"]) {
+const command = Effect.fnUntraced(function* (text: string, agent: Agent, { save, trust }: InteractiveDoor) {
   const [name, ...words] = text.split(/\s+/)
   const argument = words.join(" ")
   const say = (tone: Tone, text: string): ReadonlyArray<ViewLine> => [{ tone, text }]
@@ -241,6 +245,10 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent, trust: 
       const added = yield* Effect.result(agent.addDirectory(argument))
       return added._tag === "Success" ? say("quiet", `added: ${added.success}`) : say("bad", added.failure.message)
     }
+    case "/rename":
+    case "/tag":
+    case "/export":
+      return yield* PromptSession.command(name, argument, agent, save)
     case "/model":
       if (argument !== "") yield* agent.setModel(argument, "person")
       return say("quiet", `model: ${(yield* agent.controls).model}`)

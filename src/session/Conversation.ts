@@ -74,7 +74,9 @@ class Fold {
         return this.imported(event, time)
       case "Compacted":
         if (event.layer !== "summary") return
-        return this.put([{ kind: "note", text: "From here on the model was told a summary of what came before.", time }])
+        return this.put([
+          { kind: "note", text: "From here on the model was told a summary of what came before.", time },
+        ])
       case "TurnEnded": {
         if (!isError(event.terminal)) return
         const text = event.terminal.detail ?? endings[event.terminal.reason].says

@@ -22,7 +22,11 @@ export const tagsOf = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
     .filter((tag) => tag !== "")
     .slice(0, mostTags)
 
-export const titled = (title: string, by: string): DurableEvent => ({ _tag: "SessionTitled", title: titleOf(title), by })
+export const titled = (title: string, by: string): DurableEvent => ({
+  _tag: "SessionTitled",
+  title: titleOf(title),
+  by,
+})
 export const tagged = (tags: ReadonlyArray<string>, by: string): DurableEvent => ({
   _tag: "SessionTagged",
   tags: tagsOf(tags),

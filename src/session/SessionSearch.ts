@@ -41,10 +41,10 @@ export const search = Effect.fnUntraced(function* (
   const found = new Map<string, { readonly hits: Array<Hit>; count: number }>()
   const byPath = new Map(sessions.map((session) => [session.path, session]))
   if (wanted.length === 0) return []
-  const take = (kind: SessionSummary["kind"]) => (lines: ReadonlyArray<string>) => {
+  const take = (directory: string, kind: SessionSummary["kind"]) => (lines: ReadonlyArray<string>) => {
     for (const line of lines) {
       const cut = line.indexOf("\0")
-      const session = byPath.get(line.slice(0, cut))
+      const session = byPath.get(`${directory}/${line.slice("./".length, cut)}`)
       if (session === undefined || session.kind !== kind) continue
       const message = (kind === "own" ? ofJournal : ofTranscript)(line.slice(cut + 1))
       const lower = message?.text.toLowerCase() ?? ""
@@ -60,8 +60,8 @@ export const search = Effect.fnUntraced(function* (
   const flags = ["--null", "--with-filename", "--no-line-number", "--no-heading", "--no-ignore", "--hidden", "--text"]
   const look = (pattern: string, glob: string, directory: string, kind: SessionSummary["kind"]) =>
     sessions.some((session) => session.kind === kind)
-      ? ripgrep.run([...flags, "--glob", glob, "--regexp", pattern, "--", directory], host.configDir, {
-          onLines: take(kind),
+      ? ripgrep.run([...flags, "--glob", glob, "--regexp", pattern, "--", "./"], directory, {
+          onLines: take(directory, kind),
         })
       : Effect.void
   const said = `"kind":"(?:PromptReceived|BlockReceived|MessageImported)",.*(?i:${literal(rarest)})`
@@ -79,8 +79,7 @@ export const search = Effect.fnUntraced(function* (
 })
 
 /** The longest part of a word that stands in JSON as it was typed. */
-const plainest = (word: string): string =>
-  word.split(/["\\\p{C}]/u).toSorted((a, b) => b.length - a.length)[0] ?? ""
+const plainest = (word: string): string => word.split(/["\\\p{C}]/u).toSorted((a, b) => b.length - a.length)[0] ?? ""
 
 const literal = (text: string): string => text.replace(/[^\p{L}\p{N}_ ]/gu, (character) => `\\x{${hex(character)}}`)
 const hex = (character: string): string => (character.codePointAt(0) ?? 0).toString(16)

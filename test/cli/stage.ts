@@ -33,7 +33,12 @@ export const endless: Play = (_content, interrupted) =>
     ),
   )
 
-export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["rewriter"] = () => undefined) {
+export const make = Effect.fnUntraced(function* (
+  play: Play,
+  rewriter: Agent["rewriter"] = () => undefined,
+  past: ReturnType<Agent["messages"]> = [],
+) {
+  const about: { title: string | undefined; tags: ReadonlyArray<string> } = { title: undefined, tags: [] }
   const log: Array<string> = []
   const opened: Array<{ readonly how: string; readonly options: unknown }> = []
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
@@ -75,6 +80,10 @@ export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["re
     hooks: () => [],
     addDirectory: (directory) => Effect.sync(() => (log.push(`add ${directory}`), directory)),
     rewriter,
+    messages: () => past,
+    about: () => about,
+    rename: (title) => Effect.sync(() => void (about.title = title)),
+    tag: (tags) => Effect.sync(() => void (about.tags = tags)),
     idle: Effect.sync(() => void log.push("idle")),
     prompt: turn,
     steer: (content, options) => {
