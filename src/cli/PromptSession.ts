@@ -51,7 +51,7 @@ const most = { exchanges: 3, lines: 8, prompt: 4 }
 /** The last exchanges of a session that goes on, as they looked; nothing of one that begins. */
 export const earlier = (messages: ReadonlyArray<Message>, cwd: string): ReadonlyArray<ViewLine> => {
   const prompts = messages.flatMap((message, at) => (saidBy(message) === "" ? [] : [at]))
-  const from = prompts.at(-most.exchanges)
+  const [from] = prompts.slice(-most.exchanges)
   if (from === undefined) return []
   const before = prompts.length - Math.min(prompts.length, most.exchanges)
   const head = before === 0 ? "Earlier:" : `Earlier (${count(before, "prompt")} more before):`

@@ -36,7 +36,19 @@ const place = (shell: Program.Shell) => {
 const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
   [
     "troupe ",
-    ["agents", "completion", "config", "demo", "hooks", "instructions", "memory", "model", "permissions", "skills"],
+    [
+      "agents",
+      "completion",
+      "config",
+      "demo",
+      "hooks",
+      "instructions",
+      "memory",
+      "model",
+      "permissions",
+      "sessions",
+      "skills",
+    ],
   ],
   ["troupe con", ["config"]],
   ["troupe config ", ["explain", "list", "set", "trust", "unset"]],
@@ -54,6 +66,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
   ["troupe config set a b --scope ", ["local", "project", "user"]],
   ["troupe config explain --js", ["--json"]],
   ["troupe --resume 123", [id]],
+  ["troupe sessions show 123", [id]],
   ["troupe word ", []],
 ]
 
