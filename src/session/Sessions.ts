@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { FileError } from "../platform/FileError.ts"
-import type { Files } from "../platform/Files.ts"
+import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import { Content, plainText } from "../protocol/Content.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
@@ -37,7 +37,7 @@ export interface Candidate extends Located {
   readonly project?: string
 }
 
-type Needs = FileSystem.FileSystem | Host
+type Needs = Files | FileSystem.FileSystem | Host
 
 /** The last used session of a directory in which something was said, be it damaged: opening it repairs it and tells. */
 export const latest: (cwd: string) => Effect.Effect<string | undefined, never, Needs> = Effect.fnUntraced(
@@ -137,20 +137,25 @@ const transcriptsIn = Effect.fnUntraced(function* (host: Host["Service"]) {
   return found.flat()
 })
 
-const collect = (names: ReadonlyArray<string>, make: (name: string) => Omit<Candidate, "modified" | "size" | "ino">) =>
-  Effect.map(
-    Effect.forEach(
-      names,
-      (name) => {
-        const one = make(name)
-        return Effect.map(stat(one.path), (info): ReadonlyArray<Candidate> =>
-          info === undefined ? [] : [{ ...one, ...info }],
-        )
-      },
-      { concurrency: 16 },
-    ),
-    (found) => found.flat().filter((one) => one.size > 0),
-  )
+const collect = Effect.fnUntraced(function* (
+  names: ReadonlyArray<string>,
+  make: (name: string) => Omit<Candidate, "modified" | "size" | "ino">,
+) {
+  const files = yield* Files
+  const all = names.map(make)
+  const stamps = yield* files.stamps(all.map(({ path }) => path))
+  const found: Array<Candidate> = []
+  for (const [at, one] of all.entries()) {
+    const stamp = stamps[at]
+    // What cannot be looked at together may have something to say about why.
+    const info =
+      stamp === undefined
+        ? yield* stat(one.path)
+        : { modified: Math.floor(stamp.mtime), size: stamp.size, ino: stamp.ino }
+    if (info !== undefined && info.size > 0) found.push({ ...one, ...info })
+  }
+  return found
+})
 
 /** The last used first. A transcript that one of our journals is behind is not one. */
 export const candidates: Effect.Effect<ReadonlyArray<Candidate>, never, Needs> = Effect.gen(function* () {
@@ -247,7 +252,7 @@ export const firstLine = (text: string): string | undefined => {
   return line === "" ? undefined : line
 }
 
-type Copying = Effect.Effect<ReadonlyArray<string>, JournalError | SessionBusy, Needs | Files>
+type Copying = Effect.Effect<ReadonlyArray<string>, JournalError | SessionBusy, Needs>
 
 /** Begins a new session with everything that was recorded in another one. The other one may be in use. Answers with what was wrong in it. */
 export const fork = (found: Located, newId: string): Copying =>

@@ -35,7 +35,7 @@ const begun = Effect.fnUntraced(function* () {
   const journal = (id: string) => path.join(here.config, "troupe/sessions", id, "journal.ndjson")
   const project = path.join(here.config, "projects", here.work.replace(/[^a-zA-Z0-9]/g, "-"))
   const age = (id: string, days: number) => {
-    const then = (Date.now() - days * 86_400_000) / 1000
+    const then = fs.statSync(journal(id)).mtimeMs / 1000 - days * 86_400
     for (const file of [journal(id), path.join(project, `${id}.jsonl`)]) fs.utimesSync(file, then, then)
   }
   return { ...here, said, sessions, journal, project, age }
