@@ -15,9 +15,17 @@ export interface Read {
   readonly rest: Uint8Array
 }
 
-/** Gives every complete line from `from` on to `each`. What is added meanwhile may or may not be among them. */
+/**
+ * Gives every complete line from `from` on to `each`, and runs `between` after each piece. What is added meanwhile may or may not be
+ * among them.
+ */
 export const read = Effect.fnUntraced(
-  function* (path: string, from: number, each: EachLine) {
+  function* <R = never>(
+    path: string,
+    from: number,
+    each: EachLine,
+    between: Effect.Effect<void, never, R> = Effect.void,
+  ) {
     const fs = yield* FileSystem.FileSystem
     const file = yield* fs.open(path, { flag: "r" })
     yield* file.seek(BigInt(from), "start")
@@ -34,6 +42,7 @@ export const read = Effect.fnUntraced(
         each(buffer, start, end, base + start)
         start = end + 1
       }
+      yield* between
       filled = size - start
       base += start
       if (start > 0) buffer.copyWithin(0, start, size)

@@ -99,8 +99,10 @@ export const nowhere = (sessionId: string): RecorderShape => ({
   journal: {
     sessionId,
     path: "",
-    records: [],
+    isEmpty: true,
     problems: [],
+    replay: () => Effect.void,
+    position: () => undefined,
     reread: Effect.succeed({ path: "", records: [], problems: [] }),
     append: () => Effect.fail(new JournalError({ operation: "append", path: "", detail: "nothing is recorded here" })),
     sync: Effect.void,
