@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import * as Feed from "../context/Feed.ts"
 import { Account } from "../cost/Account.ts"
+import * as Compaction from "../context/compaction/Compaction.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import * as HookEngine from "../hooks/HookEngine.ts"
 import * as Budget from "../kernel/Budget.ts"
@@ -27,6 +28,7 @@ import type { DefinitionsShape } from "./Definitions.ts"
 import * as Interrupts from "./Interrupts.ts"
 import { Moments } from "./Moments.ts"
 import { remind } from "./Remind.ts"
+import * as SessionRoom from "./SessionRoom.ts"
 import * as SessionMoments from "./SessionMoments.ts"
 import * as SessionTools from "./SessionTools.ts"
 import { type Errand, MaxDepth, type Report, Subagents } from "./Subagents.ts"
@@ -155,9 +157,21 @@ const send = Effect.fnUntraced(function* <R>(sender: Sender<R>, errand: Errand) 
       tasks: Context.get(session, Tasks).list,
       mostHolds: sender.mostHolds,
       expand: () => Effect.undefined,
+      does: () => undefined,
       newPrompt: Effect.void,
       ended: loans.end,
       agent: { agentId, agentType, transcriptPath },
+    })
+    const compaction = yield* SessionRoom.make({
+      agent: agentId,
+      cwd: sender.cwd,
+      recorder,
+      controls,
+      engine,
+      system: errand.system,
+      session,
+      skills,
+      savesState: false,
     })
     if (errand.rules !== undefined) yield* lent(sender.book, errand.rules)
     for (const name of errand.skills ?? []) {
@@ -184,7 +198,11 @@ const send = Effect.fnUntraced(function* <R>(sender: Sender<R>, errand: Errand) 
       outputSlots: sender.outputSlots,
       output: errand.output,
       interrupts: yield* Interrupts.make,
-    }).pipe(Effect.provideContext(Context.add(session, Moments, moments)))
+    }).pipe(
+      Effect.provideContext(
+        session.pipe(Context.add(Moments, moments), Context.add(Compaction.Compaction, compaction)),
+      ),
+    )
   })
 
   yield* parent.emit({ _tag: "SubagentStarted", agentId, agentType, toolUseId, description, prompt, model })

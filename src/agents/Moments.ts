@@ -4,6 +4,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { BudgetExceeded } from "../kernel/Budget.ts"
+import type { Model } from "../model/Model.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import type { Terminal } from "../protocol/Terminal.ts"
 import type { Round } from "../tools/Round.ts"
@@ -14,6 +16,8 @@ export interface Stop {
   readonly reason: string
   /** There was nothing to do at all: what was asked for does not exist. */
   readonly failed?: boolean
+  /** It has been done without asking the model. */
+  readonly done?: boolean
 }
 
 /** The turn goes on: the model is told this. */
@@ -31,7 +35,7 @@ export interface Ending {
 
 export interface MomentsShape {
   /** Prompts that have not been looked at yet: what they stand for, who objects, and what else the model is to know. */
-  readonly beforeAsking: Effect.Effect<Stop | undefined, JournalError>
+  readonly beforeAsking: Effect.Effect<Stop | undefined, JournalError | BudgetExceeded, Model>
   readonly afterRound: (round: Round) => Effect.Effect<Stop | undefined, JournalError>
   /** The model has nothing more to do. */
   readonly beforeEnd: (ending: Ending) => Effect.Effect<Stop | GoOn | undefined, JournalError>

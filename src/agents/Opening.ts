@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as Compaction from "../context/compaction/Compaction.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
 import * as FileHooks from "../hooks/FileHooks.ts"
 import { HookEngine } from "../hooks/HookEngine.ts"
@@ -49,6 +50,7 @@ import * as SessionContext from "./SessionContext.ts"
 import * as SessionDefaults from "./SessionDefaults.ts"
 import type { SessionHook } from "./SessionHook.ts"
 import * as SessionHooks from "./SessionHooks.ts"
+import * as SessionRoom from "./SessionRoom.ts"
 import * as SessionMoments from "./SessionMoments.ts"
 import * as SessionTools from "./SessionTools.ts"
 import * as StructuredOutput from "./StructuredOutput.ts"
@@ -247,9 +249,21 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const known = { recorder, engine, start, skills, definitions, agents: listings["Agent"] ?? "", isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
+  const compaction = yield* SessionRoom.make({
+    agent: main,
+    cwd,
+    recorder,
+    controls,
+    engine,
+    system,
+    session,
+    skills,
+    savesState: true,
+  })
   const moments = SessionMoments.make({
     engine,
     recorder,
+    does: SessionRoom.typed(compaction),
     feed: yield* SessionContext.feed(known),
     tasks: Context.get(session, Tasks).list,
     mostHolds,
@@ -272,7 +286,13 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const ref = yield* supervisor.start(main, behavior).pipe(
     // At its first start an agent has nothing to crash on but a bug.
     Effect.catchTag("Escalated", Effect.die),
-    Effect.provideContext(session.pipe(Context.add(Moments, moments), Context.add(SkillFork, fork))),
+    Effect.provideContext(
+      session.pipe(
+        Context.add(Moments, moments),
+        Context.add(SkillFork, fork),
+        Context.add(Compaction.Compaction, compaction),
+      ),
+    ),
   )
 
   // What goes on beside it: work in the background, hooks that wake it, files that change.

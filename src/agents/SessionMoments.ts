@@ -7,7 +7,9 @@ import type { Feed } from "../context/Feed.ts"
 import type { HookEngineShape } from "../hooks/HookEngine.ts"
 import type { HookEventName } from "../hooks/HookEvents.ts"
 import type { Verdict } from "../hooks/Verdict.ts"
+import type { BudgetExceeded } from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
+import type { Model } from "../model/Model.ts"
 import { type ContentBlock, plainText, text } from "../protocol/Content.ts"
 import { reminder } from "../protocol/Reminder.ts"
 import type { Terminal, TerminalReason } from "../protocol/Terminal.ts"
@@ -39,6 +41,8 @@ export interface Circumstances {
   readonly mostHolds: number
   /** `undefined` for text that is no command. Only of the main agent: nobody types to another. */
   readonly expand: (typed: string) => Effect.Effect<Expansion | undefined>
+  /** What the harness does itself when it is typed, and says what came of it. */
+  readonly does: (typed: string) => Effect.Effect<string, JournalError | BudgetExceeded, Model> | undefined
   /** A person says something new. */
   readonly newPrompt: Effect.Effect<void>
   /** A turn has ended as it should. */
@@ -48,7 +52,7 @@ export interface Circumstances {
 }
 
 export const make = (circumstances: Circumstances): MomentsShape => {
-  const { agent, engine, expand, feed, mostHolds, newPrompt, recorder, tasks } = circumstances
+  const { agent, does, engine, expand, feed, mostHolds, newPrompt, recorder, tasks } = circumstances
   const { emit, history } = recorder
   const looked = new Set<string>()
   let holds = 0
@@ -58,12 +62,18 @@ export const make = (circumstances: Circumstances): MomentsShape => {
 
   const refuse = Effect.fnUntraced(function* (promptId: string, reason: string, failed = false) {
     yield* emit({ _tag: "PromptRefused", promptId, reason })
-    return { reason, failed }
+    return { reason, failed, done: false }
   })
 
   /** Answers why the prompt is not put to the model, if it is not. */
   const look = Effect.fnUntraced(function* (promptId: string, content: ReadonlyArray<ContentBlock>) {
     const prompt = plainText(content)
+    const doing = does(prompt)
+    if (doing !== undefined) {
+      // First, so that it is not itself a part of what it is about.
+      yield* emit({ _tag: "PromptRefused", promptId, reason: prompt.trim(), done: true })
+      return { reason: yield* doing, failed: false, done: true }
+    }
     yield* newPrompt
     const submitted = yield* engine.fire("UserPromptSubmit", { prompt })
     const objection = submitted.block ?? submitted.stop
@@ -103,7 +113,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
 
   const beforeAsking = Effect.gen(function* () {
     const prompts = history.unasked().filter(({ promptId }) => !looked.has(promptId))
-    const objections: Array<{ readonly reason: string; readonly failed: boolean }> = []
+    const objections: Array<Effect.Success<ReturnType<typeof refuse>>> = []
     if (agent === undefined) {
       for (const { promptId, content } of prompts) {
         looked.add(promptId)
@@ -116,7 +126,11 @@ export const make = (circumstances: Circumstances): MomentsShape => {
     const [first] = objections
     if (first === undefined || history.hasResults() || objections.length < prompts.length) return undefined
     const reasons = objections.map(({ reason }) => reason)
-    return { ...stop(reasons.join("\n")), failed: objections.every(({ failed }) => failed) }
+    return {
+      ...stop(reasons.join("\n")),
+      failed: objections.every(({ failed }) => failed),
+      done: objections.every(({ done }) => done),
+    }
   })
 
   const afterRound: MomentsShape["afterRound"] = Effect.fnUntraced(function* (round) {

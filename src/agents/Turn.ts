@@ -8,6 +8,7 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { Compaction } from "../context/compaction/Compaction.ts"
 import { Account } from "../cost/Account.ts"
 import * as Budget from "../kernel/Budget.ts"
 import * as Ids from "../kernel/Ids.ts"
@@ -106,6 +107,7 @@ const loop = Effect.fnUntraced(function* (
   const { history, emit } = recorder
   const { interrupts, output } = options
   const moments = yield* Moments
+  const compaction = yield* Compaction
   const recovery = Recovery.make(options.outputSlots)
 
   const goOn = (transition: Transition, detail?: string) =>
@@ -135,8 +137,15 @@ const loop = Effect.fnUntraced(function* (
     const objection = yield* interrupts.race(moments.beforeAsking, () => false)
     if (Interrupts.isInterrupt(objection)) return ended("aborted_streaming")
     if (objection !== undefined) {
-      return ended(objection.failed === true ? "turn_setup_failed" : "hook_stopped", objection.reason)
+      if (objection.done === true) tally.result = objection.reason
+      return ended(
+        objection.done ? "completed" : objection.failed ? "turn_setup_failed" : "hook_stopped",
+        objection.reason,
+      )
     }
+    const full = yield* interrupts.race(compaction.makeRoom, () => false)
+    if (Interrupts.isInterrupt(full)) return ended("aborted_streaming")
+    if (full !== undefined) return full
     const lastCall = tally.turns >= options.maxTurns
     if (lastCall) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
@@ -180,13 +189,22 @@ const loop = Effect.fnUntraced(function* (
       continue
     }
     if (failed) {
+      const shorter = isTooLong(outcome) ? yield* interrupts.race(compaction.refused(outcome), () => false) : undefined
+      if (Interrupts.isInterrupt(shorter)) return ended("aborted_streaming")
+      if (shorter !== undefined) {
+        yield* goOn(shorter, outcome.message)
+        continue
+      }
       if (outcome.reason !== "broken_off" || !recovery.maySeal()) {
         yield* cancel("the reply broke off")
         return { ...ended(modelReason(outcome), outcome.message), error: outcome.reason }
       }
       tally.turns += 1
       yield* goOn("stream_sealed", outcome.message)
-    } else recovery.heardWell()
+    } else {
+      recovery.heardWell()
+      yield* compaction.answered
+    }
     if (lastCall) {
       yield* cancel("the turn limit was reached")
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
@@ -309,6 +327,10 @@ const settleWhatACrashLeftOpen = Effect.gen(function* () {
 
 const budgetReason = (spent: Budget.BudgetExceeded): TerminalReason =>
   spent.resource === "wall" ? "deadline" : spent.resource === "turns" ? "max_turns" : "budget_exhausted"
+
+/** With less in it, the same request may be accepted. */
+const isTooLong = ({ reason }: ModelError): boolean =>
+  reason === "prompt_too_long" || reason === "request_too_large" || reason === "media_rejected"
 
 const modelReason = ({ reason }: ModelError): TerminalReason => {
   switch (reason) {

@@ -248,6 +248,8 @@ const logged = (event: Event): Effect.Effect<void> => {
       const { layer, postTokens: after, preTokens: before, trigger } = event
       return note("session", "compacted", { layer, trigger, before, after })
     }
+    case "CompactionStarted":
+      return note("session", "compacting", { trigger: event.trigger })
     case "Rewound":
       return note("session", "rewound", { id: event.promptId, to: event.to })
     case "BlockReceived":

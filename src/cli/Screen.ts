@@ -210,12 +210,16 @@ export const make = (look: Look): Screen => {
       case "ControlsChanged":
         return look.verbose ? notice("quiet", `model ${event.model}, permissions ${event.permissionMode}`) : ""
       case "PromptRefused":
-        return notice("warning", event.reason)
+        return event.done === true ? "" : notice("warning", event.reason)
       case "Compacted": {
+        waiting = undefined
         const tokens = `${inThousands(event.preTokens)} → ${inThousands(event.postTokens)} tokens`
         if (event.layer === "summary") return notice("quiet", `✂ The conversation was summed up: ${tokens}`)
         return look.verbose ? notice("quiet", `✂ ${event.layer}: ${tokens}`) : ""
       }
+      case "CompactionStarted":
+        waiting = "Summing up the conversation"
+        return ""
       case "Rewound":
         return notice("quiet", "↶ The conversation goes on from an earlier point")
       case "SubagentShown": {

@@ -94,8 +94,8 @@ export interface DeniedLine extends Common {
 export interface StatusLine extends Common {
   readonly type: "system"
   readonly subtype: "status"
-  readonly status: null
-  readonly permissionMode: PermissionMode
+  readonly status: null | "compacting"
+  readonly permissionMode?: PermissionMode
 }
 
 export type SessionState = "idle" | "running" | "requires_action"

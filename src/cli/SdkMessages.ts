@@ -270,12 +270,24 @@ export const make = (setup: Setup): SdkMessages => {
             uuid,
           },
         ]
+      case "CompactionStarted":
+        return [
+          {
+            type: "system",
+            subtype: "status",
+            status: "compacting",
+            ...(mode !== undefined && { permissionMode: mode }),
+            session_id,
+            uuid,
+          },
+        ]
       case "Compacted": {
         if (event.layer !== "summary") return []
         const { preTokens: pre_tokens, postTokens: post_tokens } = event
         const trigger = event.trigger === "manual" ? ("manual" as const) : ("auto" as const)
         const compact_metadata = { trigger, pre_tokens, post_tokens }
-        return [{ type: "system", subtype: "compact_boundary", compact_metadata, session_id, uuid }]
+        const idle = { type: "system" as const, subtype: "status" as const, status: null, session_id, uuid }
+        return [idle, { type: "system", subtype: "compact_boundary", compact_metadata, session_id, uuid }]
       }
       case "HookStarted":
         return setup.hooks === true ? [{ ...hookOf(event), subtype: "hook_started", uuid }] : []

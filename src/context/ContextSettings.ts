@@ -5,6 +5,7 @@ import { Host } from "../platform/Host.ts"
 import { Settings, type Snapshot } from "../settings/Settings.ts"
 import { render } from "../settings/SettingsLayer.ts"
 import { slice } from "../settings/Slice.ts"
+import { usual, type Wishes } from "./compaction/Thresholds.ts"
 
 export interface ContextSettings {
   /** Whose files count, beside the machine's. */
@@ -21,6 +22,8 @@ export interface ContextSettings {
   readonly outputStyle?: string | undefined
   readonly language?: string | undefined
   readonly attribution: Attribution
+  /** When a conversation is put shorter. */
+  readonly compaction: Wishes
   /** How to write commits and pull requests, and the state of the repository. */
   readonly gitInstructions: boolean
   /** What of it could not be used, and why. */
@@ -40,6 +43,7 @@ export const none: ContextSettings = {
   fromAddedDirectories: false,
   autoMemory: false,
   attribution: {},
+  compaction: usual,
   gitInstructions: false,
   problems: [],
 }
@@ -83,11 +87,25 @@ export const read = Effect.gen(function* () {
     outputStyle: get("outputStyle", Schema.String).value,
     language: get("language", Schema.String).value?.replace(/\s+/g, " ").trim().slice(0, longestLanguage),
     attribution: !coAuthored && !isSaid ? { commit: "", pr: "" } : { commit: written.commit, pr: written.pr },
+    compaction: {
+      auto:
+        (get("autoCompactEnabled", Schema.Boolean).value ?? true) &&
+        flag(env("DISABLE_COMPACT")) !== true &&
+        flag(env("DISABLE_AUTO_COMPACT")) !== true,
+      manual: flag(env("DISABLE_COMPACT")) !== true,
+      window: get("autoCompactWindow", Schema.Finite).value,
+      percent: numberOf(env("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
+    },
     gitInstructions: any && (gitDisabled === undefined ? git : !gitDisabled),
     problems,
   }
   return settings
 })
+
+const numberOf = (text: string | undefined): number | undefined => {
+  const number = Number(text)
+  return text === undefined || text.trim() === "" || !Number.isFinite(number) ? undefined : number
+}
 
 /** What a variable that switches something says, if anything. */
 const flag = (text: string | undefined): boolean | undefined => {

@@ -25,18 +25,21 @@ export interface Answer {
 }
 
 /** Interrupting it closes the connection. */
-export const ask = Effect.fnUntraced(function* ({ system, ...question }: Question) {
-  const model = yield* Model
-  const account = yield* Account
-  let blocks: Array<ContentBlock> = []
-  let stopReason: StopReason | null = null
-  const request: ModelRequest = {
+export const ask = ({ system, ...question }: Question) =>
+  hear({
     ...question,
     system: system === undefined ? [] : [{ type: "text", text: system }],
     tools: [],
     thinking: { type: "disabled" },
     restartable: () => true,
-  }
+  })
+
+/** The same for a request of any form. */
+export const hear = Effect.fnUntraced(function* (request: ModelRequest) {
+  const model = yield* Model
+  const account = yield* Account
+  let blocks: Array<ContentBlock> = []
+  let stopReason: StopReason | null = null
   yield* Stream.runForEach(model.stream(request), (event) =>
     Effect.sync(() => {
       // What an attempt said before it was given up is void.

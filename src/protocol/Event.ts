@@ -65,7 +65,12 @@ const durable = {
     content: Content,
   },
   /** A prompt that the model is not shown. */
-  PromptRefused: { promptId: Schema.String, reason: Schema.String },
+  PromptRefused: {
+    promptId: Schema.String,
+    reason: Schema.String,
+    /** The harness has done itself what was asked for. */
+    done: Schema.optionalKey(Schema.Boolean),
+  },
   /** Said to the model by the harness, beside the conversation: a hook's words, a folder's instructions, a listing that changed. */
   ContextAdded: {
     uuid: Schema.String,
@@ -294,6 +299,8 @@ const ephemeral = {
     data: Schema.optionalKey(Schema.Unknown),
     elapsedMs: Schema.Finite,
   },
+  /** The conversation is being summed up, which takes as long as a reply. */
+  CompactionStarted: { trigger: CompactionTrigger },
   HookStarted: {
     hookId: Schema.String,
     hookEvent: Schema.String,

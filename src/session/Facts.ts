@@ -7,6 +7,8 @@ import { NotedFacts } from "../protocol/Compaction.ts"
 import { plainText } from "../protocol/Content.ts"
 import type { DurableEvent, EventOf } from "../protocol/Event.ts"
 
+const Request = Schema.Struct({ promptId: Schema.String, text: Schema.String })
+
 /** Somebody sent out who has not come back. */
 const Running = Schema.Struct({
   agentId: Schema.String,
@@ -25,7 +27,9 @@ const Finished = Schema.Struct({
 
 export const Facts = Schema.Struct({
   /** What a person asked for last, in their words. */
-  lastRequest: Schema.NullOr(Schema.Struct({ promptId: Schema.String, text: Schema.String })),
+  lastRequest: Schema.NullOr(Request),
+  /** And before that: the newest may turn out to be none. */
+  requestBefore: Schema.NullOr(Request),
   /** What a summary found. */
   noted: NotedFacts,
   /** Calls that failed, the newest last: what was tried, and what came of it. */
@@ -43,6 +47,7 @@ export type Facts = typeof Facts.Type
 
 export const none: Facts = {
   lastRequest: null,
+  requestBefore: null,
   noted: { acceptanceCriteria: [], decisions: [], failedApproaches: [], identifiers: [] },
   failures: [],
   calls: {},
@@ -64,7 +69,9 @@ export const apply = (facts: Facts, event: DurableEvent): Facts => {
     case "PromptExpanded":
       return withSkill(facts, { name: event.command, text: plainText(event.content) })
     case "PromptRefused":
-      return facts.lastRequest?.promptId === event.promptId ? { ...facts, lastRequest: null } : facts
+      return facts.lastRequest?.promptId === event.promptId
+        ? { ...facts, lastRequest: facts.requestBefore, requestBefore: null }
+        : facts
     case "ToolStarted":
       return { ...facts, calls: { ...facts.calls, [event.toolUseId]: inBrief(event.tool, event.input) } }
     case "ToolEnded":
@@ -82,7 +89,7 @@ export const apply = (facts: Facts, event: DurableEvent): Facts => {
 
 const requested = (facts: Facts, { content, promptId }: EventOf<"PromptReceived">): Facts => {
   const text = plainText(content).trim()
-  return text === "" ? facts : { ...facts, lastRequest: { promptId, text } }
+  return text === "" ? facts : { ...facts, lastRequest: { promptId, text }, requestBefore: facts.lastRequest }
 }
 
 /** What a call said beside its result: the text of a skill. */
@@ -135,7 +142,7 @@ const inBrief = (tool: string, input: unknown): string => {
 }
 
 /** The same text twice is one fact; the newest say it last. */
-const merged = (before: NotedFacts, now: NotedFacts): NotedFacts => {
+export const merged = (before: NotedFacts, now: NotedFacts): NotedFacts => {
   const both = (key: keyof NotedFacts) => newest([...new Set([...before[key], ...now[key]])], most.noted)
   return {
     acceptanceCriteria: both("acceptanceCriteria"),

@@ -101,7 +101,11 @@ export class TranscriptLines {
         return this.behind(() => told(record, event))
       case "PromptRefused":
         return this.behind(() =>
-          this.system(record, { subtype: "informational", level: "warning", content: event.reason }),
+          this.system(record, {
+            subtype: event.done === true ? "local_command" : "informational",
+            level: event.done === true ? "info" : "warning",
+            content: event.reason,
+          }),
         )
       case "TurnEnded":
         return [...this.settle(), this.turn(record, event), ...this.note(record)]

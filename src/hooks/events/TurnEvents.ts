@@ -214,7 +214,6 @@ export const turnEvents = {
     continues: false,
     stdout: "log",
     notOk: "nothing",
-    pending: "compaction",
   }),
   PostCompact: row({
     when: "after the conversation has been compacted",
@@ -229,6 +228,5 @@ export const turnEvents = {
     continues: false,
     stdout: "log",
     notOk: "nothing",
-    pending: "compaction",
   }),
 } as const

@@ -1,0 +1,48 @@
+/** Owns the room of a session's conversations: what settings say about it, what goes on beside them, and what a person may ask for. */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Compaction from "../context/compaction/Compaction.ts"
+import * as ContextSettings from "../context/ContextSettings.ts"
+import type { SkillsShape } from "../skills/Skills.ts"
+import { Tasks } from "../tools/Tasks.ts"
+import { ToolCatalog } from "../tools/ToolCatalog.ts"
+import { Workspace } from "../tools/Workspace.ts"
+
+export interface Room extends Pick<
+  Compaction.Circumstances,
+  "agent" | "cwd" | "recorder" | "controls" | "engine" | "system" | "savesState"
+> {
+  readonly session: Context.Context<Tasks | ToolCatalog | Workspace>
+  readonly skills: SkillsShape
+}
+
+export const make = Effect.fnUntraced(function* ({ session, skills, ...room }: Room) {
+  const { compaction: wishes } = yield* ContextSettings.read
+  const catalog = Context.get(session, ToolCatalog)
+  const tasks = Context.get(session, Tasks)
+  return yield* Compaction.make({
+    ...room,
+    wishes,
+    tools: () => catalog.schemas(),
+    directory: Context.get(session, Workspace).spillDir,
+    beside: Effect.map(skills.compacted, (surviving) => ({
+      skills: surviving,
+      tasks: tasks
+        .list()
+        .filter(({ status }) => status === "running")
+        .map(({ command, description, id }) => `- ${id}: ${description ?? command}`),
+    })),
+  })
+})
+
+/** `/compact`, and what the person wants of the summary. */
+export const typed = (compaction: Compaction.CompactionShape) => (text: string) => {
+  const wish = /^\/compact(?:\s+([^]*))?$/.exec(text.trim())
+  if (wish === null) return undefined
+  const words = wish[1]?.trim()
+  return Effect.map(compaction.sumUp(words === "" ? undefined : words), (outcome) =>
+    outcome._tag === "Left"
+      ? `The conversation stays as it is: ${outcome.why}.`
+      : `The conversation was summed up: about ${outcome.preTokens} tokens before, ${outcome.postTokens} now.`,
+  )
+}

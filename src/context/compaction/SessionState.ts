@@ -1,0 +1,46 @@
+/**
+ * Owns `.claude/session-state.json`: the facts of a session as a file that people, hooks and other programs can read, written before each
+ * summary and read when the session is opened again. The journal is the truth; the file helps where that knows less.
+ */
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
+import * as Path from "effect/Path"
+import * as Schema from "effect/Schema"
+import { Files } from "../../platform/Files.ts"
+import { Facts } from "../../session/Facts.ts"
+
+const State = Schema.Struct({
+  version: Schema.Literal(1),
+  sessionId: Schema.String,
+  savedAt: Schema.String,
+  facts: Facts,
+})
+const fromJson = Schema.fromJsonString(State)
+
+const fileIn = (cwd: string) => Effect.map(Path.Path, (path) => path.join(cwd, ".claude", "session-state.json"))
+const largest = 4 * 1024 * 1024
+
+/** Answers why it could not be written, if so: nothing depends on it. */
+export const save = Effect.fnUntraced(function* (cwd: string, sessionId: string, facts: Facts) {
+  const files = yield* Files
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* fileIn(cwd)
+  const savedAt = DateTime.formatIso(yield* DateTime.now)
+  const state: typeof State.Type = { version: 1, sessionId, savedAt, facts: { ...facts, calls: {} } }
+  return yield* fs.makeDirectory((yield* Path.Path).dirname(path), { recursive: true }).pipe(
+    Effect.andThen(files.writeAtomic(path, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 })),
+    Effect.as(undefined),
+    Effect.catch(({ message }) => Effect.succeed(`${path} could not be written: ${message}`)),
+  )
+})
+
+/** What a file of this session says; nothing where there is none, or another session's. */
+export const load = Effect.fnUntraced(function* (cwd: string, sessionId: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* fileIn(cwd)
+  const text = yield* Effect.option(Effect.filterOrFail(fs.readFileString(path), ({ length }) => length <= largest))
+  const state = Option.flatMap(text, Schema.decodeUnknownOption(fromJson))
+  return Option.isSome(state) && state.value.sessionId === sessionId ? state.value.facts : undefined
+})
