@@ -6,6 +6,7 @@
  * frozen part goes through `freeze`, which puts the answers of a reply's tool calls right behind it: an unpaired call
  * cannot be expressed. The fold reads the events of one agent.
  */
+import * as Effect from "effect/Effect"
 import type { Content, ContentBlock, TextBlock, ToolUseBlock } from "../protocol/Content.ts"
 import { plainText, toBlocks } from "../protocol/Content.ts"
 import type { DurableEvent, EventOf, Idempotency } from "../protocol/Event.ts"
@@ -449,6 +450,26 @@ export const fold = (records: ReadonlyArray<Pick<JournalRecord, "seq" | "event">
     else history.apply(event)
   }
   return history
+}
+
+/** Makes a history of an agent's records as they are read, one after the other; `restored` is what is known already. */
+export const folding = (agent: string, restored?: History) => {
+  let history = restored ?? make()
+  let isUndone: (seq: number) => boolean = () => false
+  return {
+    isRestored: restored !== undefined,
+    restart: (landmarks: ReadonlyArray<JournalRecord>) =>
+      Effect.sync(() => {
+        history = make()
+        isUndone = Undone.of(landmarks.filter((record) => record.agent === agent))
+      }),
+    take: (record: JournalRecord) => {
+      if (record.agent !== agent) return
+      if (isUndone(record.seq)) history.account(record.event)
+      else history.apply(record.event)
+    },
+    current: () => history,
+  }
 }
 
 /** The history of events that are already there. */

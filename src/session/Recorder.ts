@@ -11,7 +11,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import { type Event, isDurable } from "../protocol/Event.ts"
+import { type DurableEvent, type Event, isDurable } from "../protocol/Event.ts"
 import * as History from "./History.ts"
 import type { Journal } from "./Journal.ts"
 import { JournalError } from "./JournalError.ts"
@@ -41,8 +41,10 @@ export const make = Effect.fnUntraced(function* (options: {
   readonly journal: Journal
   readonly transcript: Transcript
   readonly history: History.History
+  /** Hears of each event when it is in all of them. */
+  readonly recorded?: (event: DurableEvent) => Effect.Effect<void>
 }) {
-  const { agent, journal, transcript, history } = options
+  const { agent, journal, transcript, history, recorded } = options
   const one = yield* Semaphore.make(1)
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
 
@@ -53,9 +55,10 @@ export const make = Effect.fnUntraced(function* (options: {
   }
 
   /** Going back is rare, and what was said before may have been compacted since: only the journal has it. */
-  const refold = Effect.map(journal.reread, ({ records }) =>
-    history.become(History.fold(records.filter((record) => record.agent === agent))),
-  )
+  const refold = Effect.suspend(() => {
+    const folding = History.folding(agent)
+    return Effect.map(journal.replay(folding), () => history.become(folding.current()))
+  })
 
   yield* Effect.addFinalizer(() => Effect.sync(() => watchers.forEach(Queue.endUnsafe)))
 
@@ -74,7 +77,13 @@ export const make = Effect.fnUntraced(function* (options: {
               event._tag === "Rewound" ? refold : Effect.sync(() => history.apply(event)),
               Effect.suspend(() => {
                 publish(event)
-                return transcript.write(record)
+                const written = transcript.write(record)
+                return recorded === undefined
+                  ? written
+                  : Effect.andThen(
+                      written,
+                      Effect.suspend(() => recorded(event)),
+                    )
               }),
             ),
           ),

@@ -5,14 +5,15 @@ import type { DurableEvent } from "../protocol/Event.ts"
 import * as TaskNotice from "./TaskNotice.ts"
 
 /** A task that ran when the journal broke off. */
-export interface Lost {
-  readonly id: string
-  readonly type: "local_bash" | "monitor"
-  readonly command: string
-  readonly description: string
-  readonly toolUseId: string
-  readonly outputFile: string
-}
+export const Lost = Schema.Struct({
+  id: Schema.String,
+  type: Schema.Literals(["local_bash", "monitor"]),
+  command: Schema.String,
+  description: Schema.String,
+  toolUseId: Schema.String,
+  outputFile: Schema.String,
+})
+export type Lost = typeof Lost.Type
 
 /** The arguments of a call that starts one. */
 const Input = Schema.Struct({
@@ -44,38 +45,59 @@ export interface Found {
   readonly cutOff: boolean
 }
 
-export const find = (events: Iterable<DurableEvent>): Found => {
-  const running = new Map<string, Lost>()
-  const calls = new Map<string, typeof Input.Type>()
-  for (const event of events) {
-    switch (event._tag) {
-      case "ToolStarted": {
-        const given = Option.getOrUndefined(input(event.input))
-        if (given !== undefined) calls.set(event.toolUseId, given)
-        break
-      }
-      case "ToolEnded": {
-        const { toolUseId, structured, outcome } = event
-        const call = calls.get(toolUseId)
-        if (outcome !== "unknown") calls.delete(toolUseId)
-        if (structured === undefined) break
-        const begun = Option.getOrUndefined(started(structured))
-        if (begun !== undefined) {
-          const lost = lostOf(begun, toolUseId, call)
-          running.set(lost.id, lost)
+export const State = Schema.Struct({
+  running: Schema.Array(Lost),
+  /** Calls that have not ended, by their ids. */
+  calls: Schema.Array(Schema.Tuple([Schema.String, Input])),
+})
+export type State = typeof State.Type
+
+export interface TaskRecords {
+  readonly apply: (event: DurableEvent) => void
+  readonly found: () => Found
+  readonly state: () => State
+}
+
+export const make = (before: State = { running: [], calls: [] }): TaskRecords => {
+  const running = new Map(before.running.map((lost) => [lost.id, lost]))
+  const calls = new Map<string, typeof Input.Type>(before.calls)
+  return {
+    apply: (event) => {
+      switch (event._tag) {
+        case "ToolStarted": {
+          const given = Option.getOrUndefined(input(event.input))
+          if (given !== undefined) calls.set(event.toolUseId, given)
+          return
         }
-        const ended = Option.getOrUndefined(told(structured))
-        if (ended !== undefined) running.delete(idIn(ended))
-        break
+        case "ToolEnded": {
+          const { toolUseId, structured, outcome } = event
+          const call = calls.get(toolUseId)
+          if (outcome !== "unknown") calls.delete(toolUseId)
+          if (structured === undefined) return
+          const begun = Option.getOrUndefined(started(structured))
+          if (begun !== undefined) {
+            const lost = lostOf(begun, toolUseId, call)
+            running.set(lost.id, lost)
+          }
+          const ended = Option.getOrUndefined(told(structured))
+          if (ended !== undefined) running.delete(idIn(ended))
+          return
+        }
+        case "PromptReceived": {
+          const id = TaskNotice.reports(event.content)
+          if (id !== undefined) running.delete(id)
+        }
       }
-      case "PromptReceived": {
-        const id = TaskNotice.reports(event.content)
-        if (id !== undefined) running.delete(id)
-        break
-      }
-    }
+    },
+    found: () => ({ lost: [...running.values()], cutOff: calls.size > 0 }),
+    state: () => ({ running: [...running.values()], calls: [...calls] }),
   }
-  return { lost: [...running.values()], cutOff: calls.size > 0 }
+}
+
+export const find = (events: Iterable<DurableEvent>): Found => {
+  const records = make()
+  for (const event of events) records.apply(event)
+  return records.found()
 }
 
 const lostOf = (begun: typeof Started.Type, toolUseId: string, call: typeof Input.Type | undefined): Lost => {

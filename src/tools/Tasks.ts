@@ -18,7 +18,6 @@ import * as Stream from "effect/Stream"
 import * as Ids from "../kernel/Ids.ts"
 import { Host } from "../platform/Host.ts"
 import { type Command, type Handle, Process, ProcessError } from "../platform/Process.ts"
-import type { DurableEvent } from "../protocol/Event.ts"
 import { MonitorLines } from "./MonitorLines.ts"
 import type { Task, TaskType } from "./Task.ts"
 import * as TaskLog from "./TaskLog.ts"
@@ -80,7 +79,7 @@ export class Tasks extends Context.Service<
     /** Variables for any other command of the session: what carries them and outlives the command ends with the session. */
     readonly mark: () => Readonly<Record<string, string>>
     /** After a resume: what ran when the session ended is ended, should it still run. Answers what to tell the model about it. */
-    readonly recover: (events: Iterable<DurableEvent>) => Effect.Effect<ReadonlyArray<TaskNotice.Notice>>
+    readonly recover: (found: TaskRecords.Found) => Effect.Effect<ReadonlyArray<TaskNotice.Notice>>
   }
 >()("troupe/tools/Tasks") {
   static readonly layer: Layer.Layer<Tasks, never, Process | Workspace | Host | FileSystem.FileSystem | Path.Path> =
@@ -268,8 +267,7 @@ const make = Effect.gen(function* () {
       return { [variable]: workspace.sessionId }
     },
     notices: Stream.fromEffectRepeat(desk.next),
-    recover: Effect.fnUntraced(function* (events) {
-      const { lost, cutOff } = TaskRecords.find(events)
+    recover: Effect.fnUntraced(function* ({ lost, cutOff }) {
       const gone: Array<TaskNotice.Notice> = []
       for (const { outputFile, ...known } of lost) {
         const entry: Entry = {

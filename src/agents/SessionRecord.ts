@@ -1,0 +1,92 @@
+/**
+ * Owns how what is recorded of a session is opened, and where: the journal with its lock, the history it folds into, the transcript beside
+ * it, what its tools know of before. A long session is opened from what its last life saved, and saves it for the next.
+ */
+import * as Effect from "effect/Effect"
+import type { Files } from "../platform/Files.ts"
+import { Git } from "../platform/Git.ts"
+import type { Host } from "../platform/Host.ts"
+import * as History from "../session/History.ts"
+import * as HistoryState from "../session/HistoryState.ts"
+import * as Journal from "../session/Journal.ts"
+import type { Reader } from "../session/JournalReading.ts"
+import type { JournalRecord } from "../session/JournalRecord.ts"
+import * as Recorder from "../session/Recorder.ts"
+import * as Snapshot from "../session/Snapshot.ts"
+import * as Transcript from "../session/Transcript.ts"
+import * as PastWork from "../tools/PastWork.ts"
+
+export interface RecordOptions<E> {
+  readonly sessionId: string
+  /** Whose records count. */
+  readonly agent: string
+  readonly cwd: string
+  readonly version: string
+  /** Looks at the journal before anything else is opened. */
+  readonly admit: (journal: Journal.Journal) => Effect.Effect<void, E>
+}
+
+/** What is read anew at an opening may be this long before somebody saves it; shorter journals are read as a whole. */
+const worthSaving = 256 * 1024
+const mostUnsaved = 1024 * 1024
+
+export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, sessionId, version }: RecordOptions<E>) {
+  const context = yield* Effect.context<Files | Host>()
+  const saved = yield* Snapshot.read(sessionId, version)
+  const gitBranch = yield* (yield* Git).branch(cwd)
+  const about = { sessionId, cwd, version, ...(gitBranch !== undefined && { gitBranch }) }
+  const transcript = yield* Transcript.prepare(about, saved?.parts.get("transcript"))
+  const history = History.folding(agent, HistoryState.restore(saved?.parts.get("history") ?? []))
+  let work = PastWork.restore(saved?.parts.get("work") ?? [])
+  const from = transcript.isRestored && history.isRestored && work !== undefined ? saved?.at : undefined
+  let past = work ?? PastWork.make()
+  work = undefined
+
+  const reader: Reader = {
+    from,
+    restart: Effect.fnUntraced(function* (landmarks: ReadonlyArray<JournalRecord>) {
+      const own = landmarks.filter((record) => record.agent === agent)
+      yield* history.restart(own)
+      past = PastWork.make()
+      yield* transcript.restart(own)
+    }),
+    take: (record) => {
+      if (record.agent !== agent) return
+      history.take(record)
+      past.apply(record.event)
+      transcript.take(record)
+    },
+  }
+  // Its records are not held by it: nobody needs them any more when they have been read.
+  const { records: _, ...journal } = yield* Journal.open(sessionId, reader)
+  yield* admit(journal)
+  const opened = { history: history.current(), transcript: yield* transcript.open }
+  let unsavedFrom = from?.end ?? 0
+  const save = (least: number) =>
+    Effect.suspend(() => {
+      const at = journal.position()
+      if (at === undefined || at.end < worthSaving || at.end - unsavedFrom < least) return Effect.void
+      const parts: ReadonlyArray<Snapshot.Part> = [
+        { name: "history", save: () => HistoryState.save(opened.history) },
+        { name: "work", save: past.save },
+        transcript,
+      ]
+      const writing = Snapshot.take(sessionId, version, at, parts)
+      if (writing === undefined) return Effect.void
+      unsavedFrom = at.end
+      // Saving takes as long as there is to save, so the more that is the less often it happens.
+      return Effect.map(writing, (size) => void (often = Math.max(mostUnsaved, size / 4)))
+    }).pipe(Effect.provideContext(context), Effect.asVoid)
+  let often = mostUnsaved
+  yield* Effect.addFinalizer(() => save(1))
+  const recorder = yield* Recorder.make({
+    agent,
+    journal,
+    ...opened,
+    recorded: (event) => {
+      past.apply(event)
+      return event._tag === "TurnEnded" ? save(often) : Effect.void
+    },
+  })
+  return { past, recorder }
+})
