@@ -1,4 +1,5 @@
 /** Owns reading a large file line by line, a piece at a time: what is in memory is bounded by the longest line, not by the file. */
+import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import { fromPlatform } from "../platform/FileError.ts"
@@ -29,7 +30,8 @@ export const read = Effect.fnUntraced(
     const fs = yield* FileSystem.FileSystem
     const file = yield* fs.open(path, { flag: "r" })
     yield* file.seek(BigInt(from), "start")
-    let buffer = new Uint8Array(pieceBytes)
+    const { size: whole } = yield* file.stat
+    let buffer = new Uint8Array(Math.max(1, Math.min(pieceBytes, ByteSize.toNumberUnsafe(whole) - from + 1)))
     /** How much of the buffer is filled, and where in the file it begins. */
     let filled = 0
     let base = from
