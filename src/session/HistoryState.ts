@@ -20,20 +20,16 @@ const Head = Schema.Struct({
   kinds: Schema.Record(Schema.String, Schema.Literals(["map", "set"])),
 })
 
-const Line = Schema.Struct({
-  message: Schema.Struct({
-    role: Schema.Literals(["user", "assistant", "system"]),
-    content: Schema.Union([Schema.String, Schema.Array(Schema.Unknown)]),
-  }),
-  author: Schema.optionalKey(Schema.String),
-  rebased: Schema.optionalKey(Schema.Literal(true)),
+interface Line {
+  readonly message: Message
+  readonly author?: string
+  readonly rebased?: true
   /** The prompts that blocks belong to, by their places. */
-  prompts: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  readonly prompts?: Readonly<Record<string, string>>
   /** Not sent yet: blocks that people have said. */
-  waiting: Schema.optionalKey(Schema.Literal(true)),
-})
+  readonly waiting?: true
+}
 const isHead = Schema.is(Head)
-const isLine = Schema.is(Line)
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
@@ -61,7 +57,7 @@ export function* save(history: History.History): Generator<unknown> {
   if (said.length > 0) yield { ...lineOf(history, { role: "user", content: said }), waiting: true }
 }
 
-const lineOf = (history: History.History, message: Message): typeof Line.Type => {
+const lineOf = (history: History.History, message: Message): Line => {
   const author = history.authorOf(message)
   const prompts: Record<string, string> = {}
   if (typeof message.content !== "string") {
@@ -92,13 +88,13 @@ export const restore = (lines: ReadonlyArray<unknown>): History.History | undefi
   const frozen: Array<Message> = []
   let said: ReadonlyArray<ContentBlock> = []
   for (const line of rest) {
-    if (!isLine(line) || !isMessage(line.message)) return undefined
+    if (!isLine(line)) return undefined
     const { message } = line
     note(fields["authors"], message, line.author)
     if (line.rebased === true && fields["rebased"] instanceof WeakSet) fields["rebased"].add(message)
-    for (const [at, promptId] of Object.entries(line.prompts ?? {})) {
+    for (const at in line.prompts) {
       const block: unknown = message.content[Number(at)]
-      if (typeof block === "object" && block !== null) note(fields["promptOf"], block, promptId)
+      if (typeof block === "object" && block !== null) note(fields["promptOf"], block, line.prompts[at])
     }
     if (line.waiting === true) said = typeof message.content === "string" ? [] : message.content
     else frozen.push(message)
@@ -120,6 +116,12 @@ const note = (map: unknown, key: object, value: string | undefined): void => {
 const isPair = (value: unknown): value is readonly [unknown, unknown] => Array.isArray(value) && value.length === 2
 
 const roles = new Set<unknown>(["user", "assistant", "system"])
+
+const isLine = (value: unknown): value is Line =>
+  isObject(value) &&
+  isMessage(value["message"]) &&
+  (value["author"] === undefined || typeof value["author"] === "string") &&
+  (value["prompts"] === undefined || isObject(value["prompts"]))
 
 /** Not what is in the blocks: the file vouches for that, and there may be a great many. */
 const isMessage = (value: unknown): value is Message =>

@@ -42,7 +42,9 @@ const Head = Schema.Struct({
   }),
 })
 const isHead = Schema.is(Head)
-const isEntry = Schema.is(Schema.Tuple([Schema.String, Schema.Unknown]))
+/** There may be a great many of them. */
+const isEntry = (value: unknown): value is readonly [string, unknown] =>
+  Array.isArray(value) && value.length === 2 && typeof value[0] === "string"
 
 const pathIn = (host: Host["Service"], sessionId: string): string =>
   `${SessionPaths.sessionDirectory(host, sessionId)}/index.json`
