@@ -2,6 +2,7 @@
  * Owns how what is recorded of a session is opened, and where: the journal with its lock, the history it folds into, the transcript beside
  * it, what its tools know of before. A long session is opened from what its last life saved, and saves it for the next.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Files } from "../platform/Files.ts"
 import { Git } from "../platform/Git.ts"
@@ -26,12 +27,17 @@ export interface RecordOptions<E> {
   readonly admit: (journal: Journal.Journal) => Effect.Effect<void, E>
 }
 
-/** What is read anew at an opening may be this long before somebody saves it; shorter journals are read as a whole. */
-const worthSaving = 256 * 1024
+/** Shorter journals are read as a whole. In bytes. */
+export const WorthSaving = Context.Reference<number>("troupe/agents/SessionRecord/WorthSaving", {
+  defaultValue: () => 256 * 1024,
+})
+
+/** So much may be recorded before what was made of it is saved: a killed session has that much to read again. */
 const mostUnsaved = 1024 * 1024
 
 export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, sessionId, version }: RecordOptions<E>) {
   const context = yield* Effect.context<Files | Host>()
+  const worthSaving = yield* WorthSaving
   const saved = yield* Snapshot.read(sessionId, version)
   const gitBranch = yield* (yield* Git).branch(cwd)
   const about = { sessionId, cwd, version, ...(gitBranch !== undefined && { gitBranch }) }
