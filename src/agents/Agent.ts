@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import type { Health } from "../protocol/Compaction.ts"
 import type { Explained } from "../hooks/HookIndex.ts"
 import * as Actor from "../kernel/Actor.ts"
 import * as Budget from "../kernel/Budget.ts"
@@ -210,6 +211,8 @@ export interface Agent extends Front {
   /** What a hook wants to begin with, where nobody says anything else. */
   readonly initialPrompt: string | undefined
   readonly outputStyle: string
+  /** How full its conversation is, and of what. */
+  readonly context: Effect.Effect<Health>
   /** The kinds of agents that it could send out. */
   readonly agentTypes: Effect.Effect<ReadonlyArray<AgentDefinition>>
   /** What may be typed as `/name`: skills and commands, with where they stand. */
@@ -234,6 +237,7 @@ export const make = (
     readonly initialPrompt: string | undefined
     readonly leaving: (reason: EndReason) => void
     readonly outputStyle: string
+    readonly context: Agent["context"]
     readonly agentTypes: Agent["agentTypes"]
     readonly commands: Agent["commands"]
     readonly hooks: Agent["hooks"]
@@ -263,6 +267,7 @@ export const make = (
     controls: controls.current,
     initialPrompt: session.initialPrompt,
     outputStyle: session.outputStyle,
+    context: session.context,
     agentTypes: session.agentTypes,
     commands: session.commands,
     hooks: session.hooks,

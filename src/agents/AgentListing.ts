@@ -20,10 +20,8 @@ const toolsOf = ({ disallowedTools, memory, tools }: AgentDefinition): string =>
   return named.length === 0 ? "None" : named.join(", ")
 }
 
-export const line = (agent: AgentDefinition): string => {
-  const context = agent.forkContext ? "Properties: access to current context; " : ""
-  return `- ${agent.name}: ${clip(agent.whenToUse)} (${context}Tools: ${toolsOf(agent)})`
-}
+export const line = (agent: AgentDefinition): string =>
+  `- ${agent.name}: ${clip(agent.whenToUse)} (Tools: ${toolsOf(agent)})`
 
 /** Sorted by name, so that a listing depends on nothing but which agents there are. */
 export const listing = (

@@ -3,6 +3,7 @@
  * give an agent more than its author meant it to have. Pure.
  */
 import * as Result from "effect/Result"
+import * as HookConfig from "../hooks/HookConfig.ts"
 import type { Problem } from "../platform/Frontmatter.ts"
 import type { JsonObject } from "../settings/Merge.ts"
 import { type AgentDefinition, type Diagnostic, type Origin, plain, type Prompt, withhold } from "./Definition.ts"
@@ -37,6 +38,15 @@ const scoped = ({ plugin }: Origin, name: string, folders: ReadonlyArray<string>
 
 /** If one of these cannot be read, the agent would have more than it should. */
 const limiting: ReadonlySet<string> = new Set(["tools", "disallowedTools", "allowedAgents", "allowedMcpServers"])
+
+/** Understood, and without effect until what they need exists: whoever writes them should know. */
+const pending = {
+  background: "the agent runs while its sender waits",
+  forkContext: "the agent starts with its prompt alone",
+  thinkingBudget: "the model thinks as long as it does by itself",
+  isolation: "there are no worktrees yet, so the agent is not started",
+} as const
+const pendingFields = ["background", "forkContext", "thinkingBudget", "isolation"] as const
 
 const proper = /^[a-z][a-z0-9-]*$/
 
@@ -153,6 +163,11 @@ export const read = (draft: Draft, folders: ReadonlyArray<string> = []): Outcome
     hash: draft.hash,
     extra,
   })
+  for (const field of pendingFields) {
+    if (made[field] === undefined || made[field] === false) continue
+    say("warning", field, `has no effect in this version: ${pending[field]}`, keys.get(field))
+  }
+  for (const message of HookConfig.complaints(made.hooks, "agent")) say("warning", "hooks", message, keys.get("hooks"))
   if (diagnostics.some(({ severity }) => severity === "error")) return { _tag: "Failed", name: made.name, diagnostics }
   return { _tag: "Loaded", definition: isPlugin ? limited(made, say) : made, diagnostics }
 }

@@ -170,7 +170,7 @@ const send = Effect.fnUntraced(function* <R>(sender: Sender<R>, errand: Errand) 
       system: errand.system,
       session,
       skills,
-      savesState: false,
+      isMain: false,
     })
     if (errand.rules !== undefined) yield* lent(sender.book, errand.rules)
     for (const name of errand.skills ?? []) {

@@ -113,7 +113,10 @@ export const make = Effect.fnUntraced(function* (round: Round, count: Count) {
           usage: Usage.none,
         }
         said = []
-        const { _tag, ...attempt } = event
+        const { _tag, segments, ...attempt } = event
+        for (const segment of segments) {
+          if (!recorder.cache.texts.has(segment.hash)) yield* recorder.emit({ _tag: "SegmentKept", ...segment })
+        }
         const repeats = attempts++ > 0
         return yield* recorder.emit({ _tag: "RequestSent", ...attempt, said: contained, ...(repeats && { repeats }) })
       }
@@ -155,7 +158,8 @@ export const make = Effect.fnUntraced(function* (round: Round, count: Count) {
           stopDetail: reply.stopDetail,
         }
         count.replied(heard.text, reply.durationMs)
-        return yield* recorder.emit({ _tag: "ReplyEnded", ...reply })
+        yield* recorder.emit({ _tag: "ReplyEnded", ...reply })
+        return yield* Effect.forEach(recorder.cache.takeFindings(), recorder.emit, { discard: true })
       }
     }
   })
@@ -183,6 +187,7 @@ export const make = Effect.fnUntraced(function* (round: Round, count: Count) {
       heard = undefined
       contained = containing
       attempts = 0
+      recorder.cache.sees(request.messages)
       yield* Stream.runForEach(model.stream({ ...request, restartable: () => !round.hasStarted() }), hear)
       return heard ?? nothing(open?.requestId ?? "")
     }),

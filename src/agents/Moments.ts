@@ -7,17 +7,15 @@ import * as Effect from "effect/Effect"
 import type { BudgetExceeded } from "../kernel/Budget.ts"
 import type { Model } from "../model/Model.ts"
 import type { JournalError } from "../session/JournalError.ts"
-import type { Terminal } from "../protocol/Terminal.ts"
+import type { Terminal, TerminalReason } from "../protocol/Terminal.ts"
 import type { Round } from "../tools/Round.ts"
 
 /** Somebody ends the turn, and says why. */
 export interface Stop {
   readonly _tag: "Stop"
   readonly reason: string
-  /** There was nothing to do at all: what was asked for does not exist. */
-  readonly failed?: boolean
-  /** It has been done without asking the model. */
-  readonly done?: boolean
+  /** How the turn ends, where it is not a hook that ended it. */
+  readonly ends?: TerminalReason
 }
 
 /** The turn goes on: the model is told this. */
@@ -31,6 +29,8 @@ export interface Ending {
   readonly text: string
   /** The turn goes on already because somebody did not let it end. */
   readonly held: boolean
+  /** Replies so far. */
+  readonly turns: number
 }
 
 export interface MomentsShape {

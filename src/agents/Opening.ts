@@ -23,7 +23,7 @@ import * as RuleMatch from "../policy/RuleMatch.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Controls from "../session/Controls.ts"
-import * as History from "../session/History.ts"
+import type * as History from "../session/History.ts"
 import type { Journal } from "../session/Journal.ts"
 import { JournalError } from "../session/JournalError.ts"
 import { Settings } from "../settings/Settings.ts"
@@ -244,9 +244,11 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   // The agent, which rebuilds its state from the journal should it crash.
   const fresh = { system: yield* SessionContext.system(start, skills), listings }
   const { system } = yield* PromptLatch.latch(recorder, fresh)
-  const known = { recorder, engine, start, skills, definitions, agents: listings["Agent"] ?? "", isDenied }
+  const agents = listings["Agent"] ?? ""
+  const known = { recorder, engine, start, skills, definitions, toolNews: catalog.news, agents, isDenied }
   const learn = yield* SessionContext.extraction(start, recorder)
   const fork = yield* Effect.provideContext(SkillForks.make, session)
+  yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
   const compaction = yield* SessionRoom.make({
     agent: main,
     cwd,
@@ -256,7 +258,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     system,
     session,
     skills,
-    savesState: true,
+    isMain: true,
   })
   const moments = SessionMoments.make({
     engine,
@@ -280,6 +282,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     fallbackModel,
     outputSlots,
     output,
+    rests: host.isInteractive,
   })
   const ref = yield* supervisor.start(main, behavior).pipe(
     // At its first start an agent has nothing to crash on but a bug.
@@ -322,6 +325,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     initialPrompt: initialPrompt ?? being?.definition.initialPrompt,
     leaving: (reason) => (endReason = reason),
     outputStyle: start.style.name,
+    context: compaction.health,
     agentTypes: Effect.map(definitions.current, (now) => now.active),
     commands: skills.help,
     hooks: engine.list,

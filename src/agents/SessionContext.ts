@@ -84,6 +84,8 @@ export interface Known {
   readonly start: Start
   readonly skills: SkillsShape
   readonly definitions: DefinitionsShape
+  /** What has changed about the tools since this was last asked. */
+  readonly toolNews: () => string | undefined
   /** What the description of the Agent tool says. */
   readonly agents: string
   /** A rule forbids an agent of this name. */
@@ -92,7 +94,7 @@ export interface Known {
 
 /** Tells the model what it does not know yet, at the moments of a turn. */
 export const feed = Effect.fnUntraced(function* (known: Known) {
-  const { definitions, engine, recorder, skills, start } = known
+  const { definitions, engine, recorder, skills, start, toolNews } = known
   const made = Feed.make<JournalError>({
     told: [...recorder.history.told].map(([origin, content]) => ({ origin, content: unwrapped(content) })),
     emit: ({ content, origin }) => remind(recorder, origin, [content]),
@@ -116,8 +118,16 @@ export const feed = Effect.fnUntraced(function* (known: Known) {
       const news = yield* skills.announcement
       const changed = news === undefined ? [] : [{ origin: "skills", content: news }]
       if (moment.kind === "round") return changed
+      // Whoever types a command has chosen.
+      if (moment.text.trimStart().startsWith("/")) return changed
       const { hint } = yield* skills.consider(moment.text)
       return hint === undefined ? changed : [...changed, { origin: "skill hint", content: hint }]
+    }),
+  )
+  yield* made.register(() =>
+    Effect.sync(() => {
+      const news = toolNews()
+      return news === undefined ? [] : [{ origin: "tools", content: news }]
     }),
   )
   let agents = AgentListing.read(known.agents)

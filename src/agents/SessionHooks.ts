@@ -53,7 +53,8 @@ export const make = Effect.fnUntraced(function* (session: Hooked) {
   const complain = (message: string) => recorder.emit({ _tag: "Diagnosed", level: "warning", message })
   if (agent?.hooks !== undefined) {
     const file = agent.origin.file === undefined ? {} : { file: agent.origin.file }
-    const problems = yield* engine.register(agent.hooks, { scope: "agent", name: agent.name, ...file })
+    const origin = { scope: "agent", name: agent.name, isSession: true, ...file } as const
+    const problems = yield* engine.register(agent.hooks, origin)
     yield* Effect.forEach(problems, complain, { discard: true })
   }
   for (const { event, run, ...options } of session.clients) {

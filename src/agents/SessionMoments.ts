@@ -3,6 +3,7 @@
  * what the harness has learnt meanwhile.
  */
 import * as Effect from "effect/Effect"
+import * as Repetition from "../context/compaction/Repetition.ts"
 import type { Feed } from "../context/Feed.ts"
 import type { HookEngineShape } from "../hooks/HookEngine.ts"
 import type { HookEventName } from "../hooks/HookEvents.ts"
@@ -55,14 +56,16 @@ export const make = (circumstances: Circumstances): MomentsShape => {
   const { agent, does, engine, expand, feed, mostHolds, newPrompt, recorder, tasks } = circumstances
   const { emit, history } = recorder
   const looked = new Set<string>()
+  const repetition = Repetition.make(history.messages(), () => history.compactions)
   let holds = 0
+  let begun = false
 
   const tell = (origin: string, pieces: ReadonlyArray<string>) => remind(recorder, origin, pieces)
   const heard = (event: HookEventName, { context }: Verdict) => tell(`hook ${event}`, context)
 
-  const refuse = Effect.fnUntraced(function* (promptId: string, reason: string, failed = false) {
+  const refuse = Effect.fnUntraced(function* (promptId: string, reason: string, ends?: Stop["ends"]) {
     yield* emit({ _tag: "PromptRefused", promptId, reason })
-    return { reason, failed, done: false }
+    return stop(reason, ends)
   })
 
   /** Answers why the prompt is not put to the model, if it is not. */
@@ -72,9 +75,14 @@ export const make = (circumstances: Circumstances): MomentsShape => {
     if (doing !== undefined) {
       // First, so that it is not itself a part of what it is about.
       yield* emit({ _tag: "PromptRefused", promptId, reason: prompt.trim(), done: true })
-      return { reason: yield* doing, failed: false, done: true }
+      return stop(yield* doing, "completed")
     }
+    // What ended a turn has ended that one; only a hook that did not let the session begin means this prompt.
+    const before = yield* engine.takeStop
+    const unwanted = begun ? undefined : before
+    begun = true
     yield* newPrompt
+    if (unwanted !== undefined) return yield* refuse(promptId, unwanted.reason)
     const submitted = yield* engine.fire("UserPromptSubmit", { prompt })
     const objection = submitted.block ?? submitted.stop
     if (objection !== undefined) return yield* refuse(promptId, objection.reason)
@@ -82,7 +90,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
       yield* emit({ _tag: "SessionTitled", title: submitted.sessionTitle, by: "hook UserPromptSubmit" })
     }
     const expansion = yield* expand(prompt)
-    if (expansion?._tag === "Refused") return yield* refuse(promptId, expansion.message, true)
+    if (expansion?._tag === "Refused") return yield* refuse(promptId, expansion.message, "turn_setup_failed")
     if (expansion !== undefined) {
       const { args, command, source, texts } = expansion
       const expanded = yield* engine.fire("UserPromptExpansion", {
@@ -95,7 +103,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
       const stopped = expanded.block ?? expanded.stop
       if (stopped !== undefined) return yield* refuse(promptId, stopped.reason)
       const used = yield* Effect.result(texts)
-      if (used._tag === "Failure") return yield* refuse(promptId, used.failure, true)
+      if (used._tag === "Failure") return yield* refuse(promptId, used.failure, "turn_setup_failed")
       const rest = content.filter(({ type }) => type !== "text")
       yield* emit({
         _tag: "PromptExpanded",
@@ -113,24 +121,23 @@ export const make = (circumstances: Circumstances): MomentsShape => {
 
   const beforeAsking = Effect.gen(function* () {
     const prompts = history.unasked().filter(({ promptId }) => !looked.has(promptId))
-    const objections: Array<Effect.Success<ReturnType<typeof refuse>>> = []
+    const objections: Array<Stop> = []
     if (agent === undefined) {
       for (const { promptId, content } of prompts) {
         looked.add(promptId)
         const objection = yield* look(promptId, content)
         if (objection !== undefined) objections.push(objection)
       }
+      // Whoever objected to one prompt has nothing against the others.
+      if (prompts.length > 0) yield* engine.takeStop
     }
     yield* tell("hook in the background", yield* engine.takeContext)
     // Whatever else there is to answer is answered.
     const [first] = objections
     if (first === undefined || history.hasResults() || objections.length < prompts.length) return undefined
     const reasons = objections.map(({ reason }) => reason)
-    return {
-      ...stop(reasons.join("\n")),
-      failed: objections.every(({ failed }) => failed),
-      done: objections.every(({ done }) => done),
-    }
+    const { ends } = first
+    return stop(reasons.join("\n"), objections.every((one) => one.ends === ends) ? ends : undefined)
   })
 
   const afterRound: MomentsShape["afterRound"] = Effect.fnUntraced(function* (round) {
@@ -149,17 +156,28 @@ export const make = (circumstances: Circumstances): MomentsShape => {
         return stop(verdict.block.reason)
       }
     }
+    const { circles, hint } = repetition.after(
+      history
+        .answered()
+        .filter(({ tool }) => !waits.has(tool))
+        .map(({ input, result, tool }) => ({ tool, input, ...result })),
+    )
+    if (circles)
+      return stop(`The model repeated calls that fail, ${Repetition.mostInARow} times in a row.`, "repetition_stopped")
+    if (hint !== undefined) yield* tell("repetition", [hint])
     const stopped = yield* engine.takeStop
     if (stopped !== undefined) return stop(stopped.reason)
     yield* feed.gather({ kind: "round", touched: round.touched() })
     return undefined
   })
 
-  const beforeEnd = Effect.fnUntraced(function* ({ held, text }: Ending) {
+  const beforeEnd = Effect.fnUntraced(function* ({ held, text, turns }: Ending) {
     const stopping = {
       stop_hook_active: held,
       ...(text !== "" && { last_assistant_message: text }),
       background_tasks: tasks().filter(({ status }) => status === "running"),
+      // Hooks go through both lists; nothing is planned ahead here.
+      session_crons: [],
     }
     const verdict = yield* agent === undefined
       ? engine.fire("Stop", stopping)
@@ -168,6 +186,9 @@ export const make = (circumstances: Circumstances): MomentsShape => {
           agent_id: agent.agentId,
           agent_type: agent.agentType,
           agent_transcript_path: agent.transcriptPath,
+          agent_name: agent.agentType,
+          exit_reason: "complete",
+          turns_used: turns,
         })
     if (verdict.stop !== undefined) return stop(verdict.stop.reason)
     const words = [...(verdict.block === undefined ? [] : [verdict.block.reason]), ...verdict.context]
@@ -175,6 +196,7 @@ export const make = (circumstances: Circumstances): MomentsShape => {
       yield* circumstances.ended
       return undefined
     }
+    if (!held) holds = 0
     if (++holds <= mostHolds) return { _tag: "GoOn", words: words.map(reminder) } as const
     const message = `A hook kept this turn from ending ${mostHolds} times in a row; it ends all the same. (CLAUDE_CODE_STOP_HOOK_BLOCK_CAP sets the limit.)`
     yield* emit({ _tag: "Diagnosed", level: "warning", message })
@@ -193,7 +215,14 @@ export const make = (circumstances: Circumstances): MomentsShape => {
   return { beforeAsking, afterRound, beforeEnd, failed }
 }
 
-const stop = (reason: string): Stop => ({ _tag: "Stop", reason })
+const stop = (reason: string, ends?: Stop["ends"]): Stop => ({
+  _tag: "Stop",
+  reason,
+  ...(ends !== undefined && { ends }),
+})
+
+/** They are called again until something has happened. */
+const waits: ReadonlySet<string> = new Set(["TaskOutput", "BashOutput", "Monitor", "TaskList", "TaskGet"])
 
 /** As other clients put it, so that a transcript shows what was typed. */
 const commandTags = (command: string, args: string): string =>

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import type { Files } from "../platform/Files.ts"
 import { Git } from "../platform/Git.ts"
 import type { Host } from "../platform/Host.ts"
+import * as CacheRecent from "../session/CacheRecent.ts"
 import * as History from "../session/History.ts"
 import * as HistoryState from "../session/HistoryState.ts"
 import * as Journal from "../session/Journal.ts"
@@ -43,10 +44,12 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
   const about = { sessionId, cwd, version, ...(gitBranch !== undefined && { gitBranch }) }
   const transcript = yield* Transcript.prepare(about, saved?.parts.get("transcript"))
   const history = History.folding(agent, HistoryState.restore(saved?.parts.get("history") ?? []))
-  let work = PastWork.restore(saved?.parts.get("work") ?? [])
-  const from = transcript.isRestored && history.isRestored && work !== undefined ? saved?.at : undefined
+  const work = PastWork.restore(saved?.parts.get("work") ?? [])
+  const recent = saved === undefined ? undefined : CacheRecent.restore(agent, saved.parts.get("requests") ?? [])
+  const isRestored = transcript.isRestored && history.isRestored && work !== undefined && recent !== undefined
+  const from = isRestored ? saved?.at : undefined
+  let requests = recent ?? new CacheRecent.CacheRecent(agent)
   let past = work ?? PastWork.make()
-  work = undefined
 
   const reader: Reader = {
     from,
@@ -54,9 +57,11 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
       const own = landmarks.filter((record) => record.agent === agent)
       yield* history.restart(own)
       past = PastWork.make()
+      requests = new CacheRecent.CacheRecent(agent)
       yield* transcript.restart(own)
     }),
     take: (record) => {
+      requests.take(record)
       if (record.agent !== agent) return
       history.take(record)
       past.apply(record.event)
@@ -75,6 +80,7 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
       const parts: ReadonlyArray<Snapshot.Part> = [
         { name: "history", save: () => HistoryState.save(opened.history) },
         { name: "work", save: past.save },
+        { name: "requests", save: () => requests.save() },
         transcript,
       ]
       const writing = Snapshot.take(sessionId, version, at, parts)
@@ -89,9 +95,11 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
     agent,
     journal,
     ...opened,
-    recorded: (event) => {
-      past.apply(event)
-      return event._tag === "TurnEnded" ? save(often) : Effect.void
+    requests,
+    recorded: (record) => {
+      past.apply(record.event)
+      requests.take(record)
+      return record.event._tag === "TurnEnded" ? save(often) : Effect.void
     },
   })
   return { past, recorder }

@@ -2,15 +2,18 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Compaction from "../context/compaction/Compaction.ts"
+import * as SessionState from "../context/compaction/SessionState.ts"
 import * as ContextSettings from "../context/ContextSettings.ts"
+import * as Facts from "../session/Facts.ts"
 import type { SkillsShape } from "../skills/Skills.ts"
 import { Tasks } from "../tools/Tasks.ts"
 import { ToolCatalog } from "../tools/ToolCatalog.ts"
 import { Workspace } from "../tools/Workspace.ts"
+import { remind } from "./Remind.ts"
 
 export interface Room extends Pick<
   Compaction.Circumstances,
-  "agent" | "cwd" | "recorder" | "controls" | "engine" | "system" | "savesState"
+  "agent" | "cwd" | "recorder" | "controls" | "engine" | "system" | "isMain"
 > {
   readonly session: Context.Context<Tasks | ToolCatalog | Workspace>
   readonly skills: SkillsShape
@@ -33,6 +36,21 @@ export const make = Effect.fnUntraced(function* ({ session, skills, ...room }: R
         .map(({ command, description, id }) => `- ${id}: ${description ?? command}`),
     })),
   })
+})
+
+/** What an earlier life of the session knew: its skills are before the model, and its file may know what its journal has lost. */
+export const recall = Effect.fnUntraced(function* (
+  { cwd, recorder, skills }: Pick<Room, "cwd" | "recorder" | "skills">,
+  isResumed: boolean,
+) {
+  const { facts } = recorder.history
+  for (const { name, text } of facts.skills) if (text !== "") yield* skills.remember(name, text)
+  if (!isResumed) return
+  const saved = yield* SessionState.load(cwd, recorder.sessionId)
+  if (saved === undefined) return
+  const lost = Facts.newIn(saved.noted, facts.noted)
+  if (lost.length > 0)
+    yield* remind(recorder, "facts", [`Noted earlier in this session:\n${lost.map((one) => `- ${one}`).join("\n")}`])
 })
 
 /** `/compact`, and what the person wants of the summary. */

@@ -193,6 +193,11 @@ const skillsOf = Effect.fnUntraced(function* <R>(outfit: Outfit<R>, loans: Skill
     trusted: yield* settings.trusted,
     isDenied: (name) => RuleMatch.removesSkill(book.rules().deny, name),
     bring: loans.bring,
+    keepsOut: (file) =>
+      Effect.map(
+        outfit.engine.fire("ConfigChange", { source: "skills", file_path: file }),
+        ({ block }) => block !== undefined,
+      ),
   })
 })
 

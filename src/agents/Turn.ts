@@ -40,6 +40,8 @@ export interface TurnOptions {
   /** The first output slot and the one for replies that need more. */
   readonly outputSlots: readonly [first: number, large: number]
   readonly output?: StructuredOutput | undefined
+  /** A person is there to think between its turns. */
+  readonly rests?: boolean | undefined
   readonly interrupts: Interrupts.Interrupts
 }
 
@@ -131,25 +133,24 @@ const loop = Effect.fnUntraced(function* (
   }
 
   let held = false
+  let insists = false
 
   while (true) {
     // ── ask ──────────────────────────────────────────────────────────────────────────────────────────────
     const objection = yield* interrupts.race(moments.beforeAsking, () => false)
     if (Interrupts.isInterrupt(objection)) return ended("aborted_streaming")
     if (objection !== undefined) {
-      if (objection.done === true) tally.result = objection.reason
-      return ended(
-        objection.done ? "completed" : objection.failed ? "turn_setup_failed" : "hook_stopped",
-        objection.reason,
-      )
+      if (objection.ends === "completed") tally.result = objection.reason
+      return ended(objection.ends ?? "hook_stopped", objection.reason)
     }
     const full = yield* interrupts.race(compaction.makeRoom, () => false)
     if (Interrupts.isInterrupt(full)) return ended("aborted_streaming")
     if (full !== undefined) return full
     const lastCall = tally.turns >= options.maxTurns
-    if (lastCall) yield* tell(summaryRequest(options.maxTurns))
+    if (lastCall && !insists) yield* tell(summaryRequest(options.maxTurns))
     yield* Budget.charge({ turns: 1 })
     const round = yield* Round.make
+    if (lastCall) round.hold()
     const hearing = yield* Hearing.make(round, count)
     running.hearing = hearing
     const cancel = (why: string) => Effect.andThen(round.stop, cancelOpenCalls(why))
@@ -165,7 +166,10 @@ const loop = Effect.fnUntraced(function* (
         tools: catalog.schemas(),
         messages: history.messages(),
         authorOf: (message) => history.authorOf(message),
-        ...(lastCall && { toolChoice: "none" as const }),
+        isRebased: (message) => history.isRebased(message),
+        rests: options.rests,
+        // To forbid tools voids the cache of all messages: only for a model that does not listen.
+        ...(insists && { toolChoice: "none" as const }),
         ...(Object.keys(outputConfig).length > 0 && { outputConfig }),
       },
       history.saidSoFar(),
@@ -189,7 +193,8 @@ const loop = Effect.fnUntraced(function* (
       continue
     }
     if (failed) {
-      const shorter = isTooLong(outcome) ? yield* interrupts.race(compaction.refused(outcome), () => false) : undefined
+      const objection = objectionOf(outcome)
+      const shorter = objection && (yield* interrupts.race(compaction.refused(objection), () => false))
       if (Interrupts.isInterrupt(shorter)) return ended("aborted_streaming")
       if (shorter !== undefined) {
         yield* goOn(shorter, outcome.message)
@@ -203,10 +208,15 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("stream_sealed", outcome.message)
     } else {
       recovery.heardWell()
-      yield* compaction.answered
+      if (heard.stopReason !== "model_context_window_exceeded") yield* compaction.answered
     }
     if (lastCall) {
       yield* cancel("the turn limit was reached")
+      if (heard.text.trim() === "" && round.calls().length > 0 && !insists) {
+        insists = true
+        yield* goOn("next_turn", "a summary, without tools")
+        continue
+      }
       return ended("max_turns", `The turn limit of ${options.maxTurns} was reached.`)
     }
     if (heard.stopReason === "max_tokens" && !round.hasStarted() && recovery.escalates()) {
@@ -232,7 +242,7 @@ const loop = Effect.fnUntraced(function* (
       yield* goOn("submit_interrupt")
       continue
     }
-    if (acted !== undefined) return ended("hook_stopped", acted.reason)
+    if (acted !== undefined) return ended(acted.ends ?? "hook_stopped", acted.reason)
     if (recovery.malformedTooOften(round.calls())) {
       return ended("malformed_tool_use_exhausted", "The model sent unreadable tool calls three times in a row.")
     }
@@ -241,8 +251,16 @@ const loop = Effect.fnUntraced(function* (
     switch (heard.stopReason) {
       case "refusal":
         return ended("refusal", heard.stopDetail ?? "The model declined to answer. Rephrase the request or start anew.")
-      case "model_context_window_exceeded":
-        return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+      case "model_context_window_exceeded": {
+        const shorter = yield* interrupts.race(compaction.refused("too_long"), hasNews)
+        if (Interrupts.isInterrupt(shorter) && shorter.kind === "abort") return ended("aborted_streaming")
+        if (shorter === undefined) {
+          return ended("prompt_too_long", "The conversation fills the model's context window. Start a new session.")
+        }
+        yield* goOn(Interrupts.isInterrupt(shorter) ? "submit_interrupt" : shorter)
+        if (!history.awaitsReply()) yield* tell(Recovery.continuation)
+        continue
+      }
       case "pause_turn":
         yield* goOn("pause_turn_continue")
         continue
@@ -277,7 +295,7 @@ const loop = Effect.fnUntraced(function* (
       }
       tally.structuredOutput = checked.success
     }
-    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held }), hasNews)
+    const verdict = yield* interrupts.race(moments.beforeEnd({ text: heard.text, held, turns: tally.turns }), hasNews)
     if (Interrupts.isInterrupt(verdict)) {
       if (verdict.kind === "abort") return ended("aborted_streaming")
       yield* goOn("submit_interrupt")
@@ -328,9 +346,11 @@ const settleWhatACrashLeftOpen = Effect.gen(function* () {
 const budgetReason = (spent: Budget.BudgetExceeded): TerminalReason =>
   spent.resource === "wall" ? "deadline" : spent.resource === "turns" ? "max_turns" : "budget_exhausted"
 
-/** With less in it, the same request may be accepted. */
-const isTooLong = ({ reason }: ModelError): boolean =>
-  reason === "prompt_too_long" || reason === "request_too_large" || reason === "media_rejected"
+/** What the service has against a conversation; with less in it, it may be accepted. */
+const objectionOf = ({ reason }: ModelError): "too_long" | "media" | undefined => {
+  if (reason === "media_rejected") return "media"
+  return reason === "prompt_too_long" || reason === "request_too_large" ? "too_long" : undefined
+}
 
 const modelReason = ({ reason }: ModelError): TerminalReason => {
   switch (reason) {

@@ -7,6 +7,7 @@ import { CommanderError, type Command } from "commander"
 import { nearest } from "../platform/Near.ts"
 import type { AgentsAsk } from "./AgentsView.ts"
 import type { ConfigWrite } from "./ConfigWrite.ts"
+import type { ContextAsk } from "./ContextCommand.ts"
 import { type DebugFilter, isFilter, parseFilter } from "./DebugFilter.ts"
 import type { HooksExplain } from "./HooksView.ts"
 import type { PermissionsExplain } from "./PermissionsView.ts"
@@ -38,6 +39,7 @@ type Work =
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Sessions"; readonly ask: SessionsAsk; readonly json: boolean } & Common)
+  | ({ readonly _tag: "Context"; readonly ask: ContextAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
   | ({ readonly _tag: "Demo" } & Common)
 
@@ -236,6 +238,8 @@ const checkWork = (
       return { _tag: "Agents", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Sessions":
       return { _tag: "Sessions", ask: wanted.ask, json: wanted.flags.json === true, ...common }
+    case "Context":
+      return { _tag: "Context", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "ModelServe":
       return { _tag: "ModelServe", playbook: wanted.playbook, port: wanted.port, ...common }
     case "Demo":

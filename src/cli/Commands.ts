@@ -67,6 +67,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* agentsView(job, stdio)
     case "Sessions":
       return yield* sessions(job, stdio)
+    case "Context":
+      return yield* context(job, stdio)
     case "ModelServe":
       return yield* modelServe(job, stdio)
     case "Demo":
@@ -286,6 +288,12 @@ const agentsView = (job: JobOf<"Agents">, stdio: Stdio) =>
   Effect.gen(function* () {
     const { agentsCommand } = yield* Effect.promise(() => import("./AgentsCommand.ts"))
     return yield* agentsCommand(job, stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const context = (job: JobOf<"Context">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { contextCommand } = yield* Effect.promise(() => import("./ContextCommand.ts"))
+    return yield* contextCommand(job, stdio)
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
 
 const hooks = (job: JobOf<"HooksList" | "HooksExplain">, stdio: Stdio) =>

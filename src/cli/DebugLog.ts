@@ -250,11 +250,18 @@ const logged = (event: Event): Effect.Effect<void> => {
     }
     case "CompactionStarted":
       return note("session", "compacting", { trigger: event.trigger })
+    case "ContextMeasured": {
+      const { freePercent: free, totalTokens: tokens, cacheHitRate: hits } = event.health
+      return note("session", "context", { tokens, free, hits: hits ?? undefined })
+    }
     case "Rewound":
       return note("session", "rewound", { id: event.promptId, to: event.to })
+    case "CacheMissed":
+      return note("api", `not read from the cache (${event.cause}): ${event.detail}`)
     case "BlockReceived":
     case "MessageImported":
     case "PromptLatched":
+    case "SegmentKept":
     case "StreamChunk":
     case "ToolProgressed":
     case "HookStarted":

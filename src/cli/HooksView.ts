@@ -28,8 +28,9 @@ export interface KnownHooks extends HookIndex.Known {
 
 /** The hooks of the settings. Those of agents and skills come with a session. */
 export const known = (layers: ReadonlyArray<SettingsLayer>, place: Place): KnownHooks => {
-  const { barred, handlers, problems, refused } = HookSettings.read(layers, place)
-  return { handlers, refused, barred: ({ origin }) => barred(origin), problems: problems.map(HookConfig.render) }
+  const { barred, handlers, problems, refused, waiting } = HookSettings.read(layers, place)
+  const wrong = [...problems, ...waiting].map(HookConfig.render)
+  return { handlers, refused, barred: ({ origin }) => barred(origin), problems: wrong }
 }
 
 export const listed = (found: KnownHooks, json: boolean): string => {

@@ -105,6 +105,8 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
   ],
   "sessions delete": [{ name: "troupe sessions delete 5f0c", says: "asks first" }],
   "sessions cleanup": [{ name: "troupe sessions cleanup --dry-run", says: "what would go" }],
+  context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
+  "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   model: [{ name: "troupe model serve demo.yaml", says: "play a playbook on a free port" }],
   "model serve": [{ name: "troupe model serve demo.yaml --port 8080", says: "on a port of your choice" }],
   demo: [{ name: "troupe demo", says: "finds and fixes a failing test, then shows the change" }],

@@ -8,6 +8,7 @@ import { nearest } from "../platform/Near.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import type { AgentsAsk } from "./AgentsView.ts"
+import type { ContextAsk } from "./ContextCommand.ts"
 import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
@@ -92,6 +93,7 @@ export type Wanted =
   | { readonly _tag: "InstructionsList"; readonly flags: CommandFlags & Pick<Flags, "addDir"> }
   | { readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Sessions"; readonly ask: SessionsAsk; readonly flags: CommandFlags }
+  | { readonly _tag: "Context"; readonly ask: ContextAsk; readonly flags: CommandFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
   | { readonly _tag: "Demo"; readonly flags: CommandFlags }
   | Printed
@@ -424,6 +426,17 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     { shared: sharedOptions, settings: settingsOptions },
     want,
   )
+  const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
+  const cache = add(
+    context,
+    "cache [session]",
+    "what each request found in the prompt cache, and why not more",
+    viewed(),
+  )
+  cache.action((id: unknown) => {
+    const session = typeof id === "string" ? id : undefined
+    want({ _tag: "Context", ask: { what: "cache", session }, flags: cache.opts<CommandFlags>() })
+  })
 
   const model = add(program, "model", "the scripted model, for tests and demonstrations", [])
   const serve = add(model, "serve <playbook>", "serve a playbook over HTTP on this machine", [

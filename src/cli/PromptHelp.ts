@@ -13,6 +13,8 @@ const keys = [
 const builtins: ReadonlyArray<readonly [name: string, does: string]> = [
   ["/model [name]", "show or change the model"],
   ["/mode [mode]", "show or change the permission mode"],
+  ["/context", "how full the conversation is, and of what"],
+  ["/compact [wish]", "sum the conversation up, and go on from there"],
   ["/add-dir <path>", "work in one more directory"],
   ["/agents", "the agents it can send out"],
   ["/skills", "the skills and commands there are, with their files"],

@@ -24,6 +24,7 @@ import { nearest } from "../platform/Near.ts"
 import { permissionModes } from "./Program.ts"
 import type { Pastes } from "./Pastes.ts"
 import type { Answer } from "./TrustDialogue.ts"
+import * as HealthView from "./HealthView.ts"
 import * as PromptHelp from "./PromptHelp.ts"
 import * as PromptSession from "./PromptSession.ts"
 import * as PromptHistory from "./PromptHistory.ts"
@@ -249,6 +250,8 @@ const command = Effect.fnUntraced(function* (text: string, agent: Agent, { save,
     case "/tag":
     case "/export":
       return yield* PromptSession.command(name, argument, agent, save)
+    case "/context":
+      return HealthView.view(yield* agent.context)
     case "/model":
       if (argument !== "") yield* agent.setModel(argument, "person")
       return say("quiet", `model: ${(yield* agent.controls).model}`)

@@ -235,12 +235,15 @@ export const make = (look: Look): Screen => {
       case "PromptReceived":
       case "PromptExpanded":
       case "PromptLatched":
+      case "SegmentKept":
+      case "CacheMissed":
       case "ContextAdded":
       case "SubagentStarted":
       case "SubagentEnded":
       case "PermissionAsked":
       case "PermissionDecided":
       case "MessageImported":
+      case "ContextMeasured":
         return ""
     }
   }

@@ -302,6 +302,8 @@ export const make = (setup: Setup): SdkMessages => {
       case "PromptExpanded":
       case "PromptRefused":
       case "PromptLatched":
+      case "SegmentKept":
+      case "CacheMissed":
       case "ContextAdded":
       case "SubagentStarted":
       case "SubagentEnded":
@@ -313,6 +315,7 @@ export const make = (setup: Setup): SdkMessages => {
       case "ConfigChanged":
       case "Diagnosed":
       case "MessageImported":
+      case "ContextMeasured":
       case "Rewound":
         return []
     }

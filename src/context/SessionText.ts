@@ -6,6 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import { boundary } from "../model/CachePlan.ts"
 import { text, type TextBlock } from "../protocol/Content.ts"
 import type { Review } from "../settings/Trust.ts"
 import * as ContextSettings from "./ContextSettings.ts"
@@ -73,7 +74,7 @@ export const make = Effect.fn("SessionText.make")(function* (options: SessionTex
   )
   const { style } = chosen
   const parts: Parts = {
-    facts: [SystemPrompt.boundary, facts, ...(state === undefined ? [] : [state])].join("\n"),
+    facts: [boundary, facts, ...(state === undefined ? [] : [state])].join("\n"),
     git: settings.gitInstructions ? GitText.instructions(settings.attribution, options.model) : "",
     memory: remembered.text,
     language: languageText(settings.language ?? ""),

@@ -7,6 +7,7 @@
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import { boundary } from "../model/CachePlan.ts"
 import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import { text, type TextBlock } from "../protocol/Content.ts"
@@ -30,9 +31,6 @@ export const coding = `You are a coding agent: the work is software engineering 
 
 How to answer
 - Be brief and concrete. Name files as path:line. Say what you did, what you verified and what is left; never claim what you have not seen.`
-
-/** Marks the end of what everybody shares. */
-export const boundary = "=== DYNAMIC BOUNDARY ==="
 
 export interface Place {
   readonly cwd: string

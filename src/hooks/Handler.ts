@@ -25,6 +25,8 @@ export interface Origin {
   readonly base?: string
   /** Deployed by the machine's policy, wherever it stands. */
   readonly managed?: boolean
+  /** An agent that the session is, not one that was sent out. */
+  readonly isSession?: boolean
 }
 
 const common = {

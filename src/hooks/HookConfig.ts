@@ -41,6 +41,12 @@ export const render = ({ key, line, message, origin }: Problem): string => {
   return `${where}${line === undefined ? "" : `:${line}`}: hooks${key === "" ? "" : `.${key}`}: ${message}`
 }
 
+/** What is wrong with the hooks of a front matter, for whoever checks the file; they are read again when they are to run. */
+export const complaints = (value: unknown, scope: Origin["scope"]): ReadonlyArray<string> =>
+  read(value, { scope, name: scope }, { cwd: "/", home: "/" }).problems.map(({ key, message }) =>
+    key === "" ? message : `${key}: ${message}`,
+  )
+
 type Path = ReadonlyArray<string>
 
 /** Reads the value of a `hooks` key. */
@@ -65,12 +71,13 @@ export const read = (value: unknown, origin: Origin, place: Condition.Place): Fo
       const near = nearest(name, eventNames)
       problem(
         [name],
-        `there is no event "${name}"${near === undefined ? "" : `; did you mean "${near}"?`} It is ignored.`,
+        `there is no event "${name}"${near === undefined ? "." : `; did you mean "${near}"?`} It is ignored.`,
       )
       continue
     }
-    // In an agent's file its own end is the end of a subagent.
-    const event = origin.scope === "agent" && name === "Stop" ? "SubagentStop" : name
+    // In an agent's file its own end is the end of a subagent, unless it is who everybody talks to.
+    const isSent = origin.scope === "agent" && origin.isSession !== true
+    const event = isSent && name === "Stop" ? "SubagentStop" : name
     if (!Array.isArray(groups)) {
       problem([name], `must be a list of groups: [{ "matcher": "…", "hooks": [ … ] }]. It is ignored.`)
       continue

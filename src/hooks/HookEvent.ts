@@ -6,7 +6,7 @@ export const kinds = ["command", "http", "mcp_tool", "prompt", "agent", "functio
 export type Kind = (typeof kinds)[number]
 
 /** A feature that does not exist yet, and without which an event never happens. Whoever builds it clears the row. */
-export type Pending = "compaction" | "mcp" | "teams" | "worktrees"
+export type Pending = "mcp" | "teams" | "worktrees"
 
 /** Kinds that nobody can answer yet. */
 export const pendingKinds: Readonly<Partial<Record<Kind, Pending>>> = { mcp_tool: "mcp" }

@@ -10,6 +10,8 @@ export interface HookSettings extends HookConfig.Found {
   /** Why a hook of this origin must not run; nothing when it may. */
   readonly barred: (origin: Origin) => string | undefined
   readonly http: HttpLimits
+  /** What is wrong with hooks that wait for a person's agreement: for who looks at them, not for a session. */
+  readonly waiting: ReadonlyArray<HookConfig.Problem>
 }
 
 const scopeOf: Readonly<Record<SourceKind, HookScope>> = {
@@ -30,17 +32,18 @@ export const read = (layers: ReadonlyArray<SettingsLayer>, place: Place): HookSe
     const inForce = HookConfig.read(layer.value["hooks"], origin, place)
     const waiting = HookConfig.read(layer.withheld["hooks"], origin, place)
     const withheld = waiting.handlers.map((handler) => refusedAs(handler, untrusted))
-    return { ...inForce, refused: [...inForce.refused, ...withheld] }
+    const refused = [...inForce.refused, ...withheld, ...waiting.refused]
+    return { ...inForce, refused, waiting: waiting.problems }
   })
-  const value = mergeAll(layers.map((layer) => layer.value))
-  const isManaged = ({ source }: SettingsLayer) => source.kind === "managed"
-  const policy = mergeAll(layers.filter(isManaged).map((layer) => layer.value))
+  const value = limitsIn(layers)
+  const policy = limitsIn(layers.filter(({ source }) => source.kind === "managed"))
   const urls = textsIn(get(value, ["allowedHttpHookUrls"]))
   const variables = textsIn(get(value, ["httpHookAllowedEnvVars"]))
   return {
     handlers: found.flatMap(({ handlers }) => handlers),
     refused: found.flatMap(({ refused }) => refused),
     problems: found.flatMap(({ problems }) => problems),
+    waiting: found.flatMap(({ waiting }) => waiting),
     barred: barring(
       policy["disableAllHooks"] === true,
       value["disableAllHooks"] === true,
@@ -49,6 +52,21 @@ export const read = (layers: ReadonlyArray<SettingsLayer>, place: Place): HookSe
     http: { ...(urls !== undefined && { urls }), ...(variables !== undefined && { variables }) },
   }
 }
+
+const limits = ["disableAllHooks", "allowManagedHooksOnly", "allowedHttpHookUrls", "httpHookAllowedEnvVars"]
+
+/** What settings say about all hooks; to merge the hooks too would take longer than all the rest. */
+const limitsIn = (layers: ReadonlyArray<SettingsLayer>) =>
+  mergeAll(
+    layers.map(({ value }) =>
+      Object.fromEntries(
+        limits.flatMap((key) => {
+          const said = get(value, [key])
+          return said === undefined ? [] : [[key, said]]
+        }),
+      ),
+    ),
+  )
 
 /** The policy's own hooks, and functions of the program that runs us, are out of reach of other settings. */
 const barring =

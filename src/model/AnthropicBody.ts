@@ -1,39 +1,39 @@
 /**
- * Owns the body of a request to the Messages API, byte for byte, and where its cache breakpoints are.
+ * Owns the body of a request to the Messages API, byte for byte.
  *
- * The breakpoints move from turn to turn while history stays as it is, so they are put in only here.
+ * The breakpoints move from turn to turn while history stays as it is, so they are put in only here, into text that is otherwise spelled
+ * once (`MessageText`): what is hashed is what is sent.
  */
-import type { ContentBlock, TextBlock } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
-import { bytesOf, plainBlocks } from "./MessageText.ts"
-import type { ProviderRequest, ToolSchema } from "./Provider.ts"
-
-const breakpoint = { type: "ephemeral" } as const
-
-/** The API takes no more than this many breakpoints. */
-const most = 4
+import * as CachePlan from "./CachePlan.ts"
+import { bytesOf, json, partText, plainBlocks, takesBreakpoint } from "./MessageText.ts"
+import type { CacheTtl, ProviderRequest } from "./Provider.ts"
 
 export const encode = (request: ProviderRequest, stream: boolean): Uint8Array => {
-  const cached = request.caching !== false
-  const system = cached ? systemOf(request.system) : request.system.map(unmarked)
-  const systemMarks = system.filter((block) => "cache_control" in block).length
-  const toolMark = cached && request.tools.length > 0 && systemMarks < 2
+  const plan = request.caching === false ? none : CachePlan.make(request, request.caching ?? CachePlan.usual)
   const head = {
     model: request.model,
     max_tokens: request.maxTokens,
     stream,
-    ...(system.length > 0 && { system }),
     ...(request.toolChoice !== undefined && request.tools.length > 0 && { tool_choice: { type: request.toolChoice } }),
     ...(request.thinking !== undefined && { thinking: request.thinking }),
     ...(request.outputConfig !== undefined && { output_config: request.outputConfig }),
     ...(request.stopSequences !== undefined && { stop_sequences: request.stopSequences }),
     ...(request.metadata !== undefined && { metadata: request.metadata }),
   }
-  const tools = request.tools.length > 0 ? [toolsText(request.tools, toolMark).slice(1, -1)] : []
-  tools.push(...(request.serverTools ?? []).map((tool) => JSON.stringify(tool)))
-  const toolsPart = tools.length > 0 ? `"tools":[${tools.join(",")}],` : ""
-  const start = utf8.encode(`${JSON.stringify(head).slice(0, -1)},${toolsPart}"messages":[`)
-  return joined(start, messageBytes(request.messages, cached ? most - systemMarks - (toolMark ? 1 : 0) : 0))
+  const tools = [
+    ...request.tools.map((tool, index) => marked(partText(tool), plan.tools.get(index))),
+    ...(request.serverTools ?? []).map(json),
+  ]
+  const system = request.system.map((block, index) => marked(partText(block), plan.system.get(index)))
+  const parts = [
+    json(head).slice(0, -1),
+    ...(tools.length > 0 ? [`"tools":[${tools.join(",")}]`] : []),
+    ...(system.length > 0 ? [`"system":[${system.join(",")}]`] : []),
+    '"messages":[',
+  ]
+  const messages = request.messages.map((message, i) => markedBytes(message, plan.messages.get(i)))
+  return joined(utf8.encode(parts.join(",")), messages)
 }
 
 /** The same as text, with further fields: what a cloud's client takes apart and puts together its own way. */
@@ -47,6 +47,7 @@ export const text = (
   return more === "" ? body : `{${more},${body.slice(1)}`
 }
 
+const none: CachePlan.Plan = { tools: new Map(), system: new Map(), messages: new Map() }
 const utf8 = new TextEncoder()
 const comma = 0x2c
 const end = utf8.encode("]}")
@@ -66,56 +67,17 @@ const joined = (start: Uint8Array, messages: ReadonlyArray<Uint8Array>): Uint8Ar
   return body
 }
 
-/** Whoever assembled the system prompt may say where it is stable; otherwise all of it is. */
-const systemOf = (blocks: ReadonlyArray<TextBlock>): ReadonlyArray<TextBlock> => {
-  const said = blocks.flatMap((block, index) => (block.cache_control === undefined ? [] : [index])).slice(-2)
-  const marked = new Set(said.length > 0 ? said : [blocks.length - 1])
-  return blocks.map(({ cache_control = breakpoint, ...block }, index) =>
-    marked.has(index) ? { ...block, cache_control } : block,
-  )
-}
+const breakpoint = (ttl: CacheTtl) => ({ type: "ephemeral", ...(ttl === "1h" && { ttl }) })
 
-const unmarked = ({ type, text }: TextBlock): TextBlock => ({ type, text })
+const marked = (object: string, ttl: CacheTtl | undefined): string =>
+  ttl === undefined ? object : `${object.slice(0, -1)},"cache_control":${JSON.stringify(breakpoint(ttl))}}`
 
-const toolTexts = new WeakMap<ReadonlyArray<ToolSchema>, { readonly marked: boolean; readonly text: string }>()
-
-const toolsText = (tools: ReadonlyArray<ToolSchema>, marked: boolean): string => {
-  const before = toolTexts.get(tools)
-  if (before?.marked === marked) return before.text
-  // A deferred tool is no part of what is cached.
-  const last = tools.findLastIndex((tool) => tool.defer_loading !== true)
-  const text = JSON.stringify(
-    tools.map((tool, index) => (marked && index === last ? { ...tool, cache_control: breakpoint } : tool)),
-  )
-  toolTexts.set(tools, { marked, text })
-  return text
-}
-
-/**
- * Marks the end, and the end of the request before it: the API looks back only twenty blocks from a breakpoint, and one round
- * of many tool calls is longer than that.
- */
-const messageBytes = (messages: ReadonlyArray<Message>, marks: number): ReadonlyArray<Uint8Array> => {
-  const marked = new Set<number>()
-  for (let i = messages.length - 1; i >= 0 && marked.size < Math.min(2, marks); i--) {
-    if (messages[i]?.role === "user" || i === messages.length - 1) marked.add(i)
-  }
-  return messages.map((message, i) => (marked.has(i) ? markedBytes(message) : bytesOf(message)))
-}
-
-const markedBytes = (message: Message): Uint8Array => {
+const markedBytes = (message: Message, ttl: CacheTtl | undefined): Uint8Array => {
+  if (ttl === undefined) return bytesOf(message)
   const blocks = plainBlocks(message)
-  const at = blocks.findLastIndex(markable)
+  const at = blocks.findLastIndex(takesBreakpoint)
   if (at < 0) return bytesOf(message)
   const sent: ReadonlyArray<object> = blocks
-  const content = sent.with(at, { ...blocks[at], cache_control: breakpoint })
-  return utf8.encode(JSON.stringify({ role: message.role, content }))
+  const content = sent.with(at, { ...blocks[at], cache_control: breakpoint(ttl) })
+  return utf8.encode(json({ role: message.role, content }))
 }
-
-/** Thinking takes no breakpoint, and neither does empty text. */
-const markable = (block: ContentBlock): boolean =>
-  block.type === "tool_use" ||
-  block.type === "tool_result" ||
-  block.type === "image" ||
-  block.type === "document" ||
-  (block.type === "text" && block.text !== "")

@@ -47,7 +47,7 @@ export const make = (governor: CostGovernor["Service"]) => {
   const reserve = Effect.fnUntraced(function* (
     agent: string,
     { id, spec }: Resolved,
-    prompt: InputBound.Prompt,
+    prompt: InputBound.Prompt & { readonly hourCache: boolean },
     wanted: number,
   ) {
     const want = Math.min(wanted, spec.maxOutput)
@@ -55,7 +55,7 @@ export const make = (governor: CostGovernor["Service"]) => {
     const input = levels.some(isPriced) ? yield* measure : undefined
     const inputTokens = input?.of(id, prompt) ?? 0
     const now = yield* Clock.currentTimeMillis
-    const hourCache = prompt.system.some((block) => block.cache_control?.ttl === "1h")
+    const hourCache = prompt.hourCache || prompt.system.some((block) => block.cache_control?.ttl === "1h")
     const rates = Prices.dearest(spec, inputTokens, now, { hourCache })
     const limited = rates === null ? levels.find((level) => level.limits.usd !== undefined) : undefined
     if (limited !== undefined) return yield* unpriced(limited.name, id)

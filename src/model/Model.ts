@@ -21,6 +21,7 @@ import type { Message } from "../protocol/Message.ts"
 import type { StopReason, StreamEvent } from "../protocol/StreamEvent.ts"
 import type { Transition } from "../protocol/Transition.ts"
 import { Usage } from "../protocol/Usage.ts"
+import * as CachePlan from "./CachePlan.ts"
 import * as Exchange from "./Exchange.ts"
 import type { Order } from "./Exchange.ts"
 import * as Ladder from "./Ladder.ts"
@@ -28,7 +29,14 @@ import * as Ledger from "./Ledger.ts"
 import * as Meter from "./Meter.ts"
 import * as Patience from "./Patience.ts"
 import * as Project from "./Project.ts"
-import { Provider, ProviderError, type ServerTool, type ToolSchema } from "./Provider.ts"
+import {
+  type CacheTerms,
+  Provider,
+  ProviderError,
+  type ProviderRequest,
+  type ServerTool,
+  type ToolSchema,
+} from "./Provider.ts"
 import { ReplyBuilder } from "./ReplyBuilder.ts"
 
 /** What somebody wants from a model. */
@@ -47,10 +55,14 @@ export interface ModelRequest {
   readonly messages: ReadonlyArray<Message>
   /** Which model wrote a message, where that is known; by default the one asked for. Thinking of another is left out. */
   readonly authorOf?: ((message: Message) => string | undefined) | undefined
+  /** What stood before a message when it was written has been changed since: its thinking is void. */
+  readonly isRebased?: ((message: Message) => boolean) | undefined
   readonly toolChoice?: "auto" | "none" | undefined
   readonly outputConfig?: Readonly<Record<string, unknown>> | undefined
   /** What the model's own default is, unless told. */
   readonly thinking?: Readonly<Record<string, unknown>> | undefined
+  /** A person thinks between its requests, maybe for longer than the service usually keeps what it has read. */
+  readonly rests?: boolean | undefined
   /** False once something outside has been done because of this reply: from then on it must not be asked for again. */
   readonly restartable: () => boolean
 }
@@ -71,8 +83,12 @@ export interface Attempt {
   readonly streaming: boolean
   /** How many messages are sent. */
   readonly messages: number
-  /** Hashes of the prompt's layers, in cache order: tools, system, messages. */
+  /** The prompt's layers in cache order, and up to where of the messages: a name and a hash each (see `Ledger`). */
   readonly ledger: ReadonlyArray<string>
+  /** What the layers before the messages say. */
+  readonly segments: ReadonlyArray<Ledger.Segment>
+  /** How long the service is asked to keep tools and system, and messages; absent: it is not asked to. */
+  readonly cacheTtl?: Pick<CacheTerms, "head" | "messages">
 }
 
 /** A piece of the stream, as it arrived; only for watching. */
@@ -181,6 +197,9 @@ export class Model extends Context.Service<
       const meter = Meter.make(governor)
       /** Until when nobody asks a model that said it has had enough: one limit counts for all who share the credential. */
       const closedUntil = new Map<string, number>()
+      /** Whose thinking a service would not have back. Left out from then on, so that what is sent does not change to and fro. */
+      const refused = new WeakMap<Message, ReadonlySet<string>>()
+      const isDirect = provider.name === "anthropic" && host.env("ANTHROPIC_BASE_URL") === undefined
 
       const attempt = (request: ModelRequest, asked: Resolved, rung: Ladder.Rung): Events =>
         Stream.unwrap(
@@ -223,36 +242,44 @@ export class Model extends Context.Service<
         asked: Resolved,
         rung: Ladder.Rung,
       ) {
+        const { spec } = asked
         const messages = Project.messages(request.messages, {
-          spec: asked.spec,
+          spec,
           authorOf: authors(request),
+          isVoid: (message) => request.isRebased?.(message) === true || refused.get(message)?.has(spec.id) === true,
           withoutThinking: rung.withoutThinking,
         })
-        const prompt = { tools: request.tools, system: request.system, messages }
+        const caching =
+          Project.caching(spec, host.env) &&
+          CachePlan.terms(spec, host.env, { rests: request.rests === true, hour: isDirect })
+        const prompt = { tools: Project.tools(spec, request.tools), system: request.system, messages }
+        const hourCache = caching !== false && caching.head === "1h"
         const booking = yield* meter
-          .reserve(request.agent, asked, prompt, request.maxTokens)
+          .reserve(request.agent, asked, { ...prompt, hourCache }, request.maxTokens)
           .pipe(Effect.catchTag("ProviderError", (error) => gaveUp(error, undefined, { asked, rung, requestId })))
-        const thinking = Project.thinking(asked.spec, request.thinking, booking.maxTokens)
-        const outputConfig = Project.outputConfig(asked.spec, request.outputConfig)
+        const thinking = Project.thinking(spec, request.thinking, booking.maxTokens, messages)
+        const outputConfig = Project.outputConfig(spec, request.outputConfig)
         const reply = new ReplyBuilder()
+        const sent: ProviderRequest = {
+          requestId,
+          model: asked.id,
+          maxTokens: booking.maxTokens,
+          ...prompt,
+          ...(request.serverTools !== undefined && { serverTools: request.serverTools }),
+          ...(request.toolChoice !== undefined && { toolChoice: request.toolChoice }),
+          ...(thinking !== undefined && { thinking }),
+          caching,
+          ...(outputConfig !== undefined && { outputConfig }),
+        }
         const order: Order = {
-          request: {
-            requestId,
-            model: asked.id,
-            maxTokens: booking.maxTokens,
-            ...prompt,
-            ...(request.serverTools !== undefined && { serverTools: request.serverTools }),
-            ...(request.toolChoice !== undefined && { toolChoice: request.toolChoice }),
-            ...(thinking !== undefined && { thinking }),
-            ...(!Project.caching(asked.spec, host.env) && { caching: false }),
-            ...(outputConfig !== undefined && { outputConfig }),
-          },
-          spec: asked.spec,
+          request: sent,
+          spec,
           reply,
           streaming: rung.streaming,
           patience,
           settle: Effect.suspend(() => booking.settle(reply.started ? reply.usedSoFar : undefined)),
         }
+        const { lines, segments } = ledger(sent)
         const announced: Attempt = {
           _tag: "Attempt",
           requestId,
@@ -261,7 +288,9 @@ export class Model extends Context.Service<
           maxTokens: booking.maxTokens,
           streaming: rung.streaming,
           messages: messages.length,
-          ledger: ledger(prompt),
+          ledger: lines,
+          segments,
+          ...(caching !== false && { cacheTtl: { head: caching.head, messages: caching.messages } }),
         }
         const answer: Events = Stream.catch(Exchange.run(provider, order), (error) =>
           recover(request, asked, rung, order, error),
@@ -295,6 +324,11 @@ export class Model extends Context.Service<
               chance: yield* Random.next,
             })
             if (step._tag === "GiveUp") return yield* gaveUp(error, step.why, { asked, rung, requestId })
+            if (step.rung.withoutThinking) {
+              for (const message of request.messages) {
+                refused.set(message, new Set([...(refused.get(message) ?? []), asked.spec.id]))
+              }
+            }
             if (step.transition === "rate_limit_wait") {
               closedUntil.set(asked.id, Math.max(closedUntil.get(asked.id) ?? 0, now + step.delayMs))
             }

@@ -12,6 +12,17 @@ import type { ContentBlock, TextBlock } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
 import type { StreamEvent } from "../protocol/StreamEvent.ts"
 
+export type CacheTtl = "5m" | "1h"
+
+/** What a model and a session ask of a plan of cache breakpoints. */
+export interface CacheTerms {
+  /** Fewer tokens than this are not cached by the service. */
+  readonly minimum: number
+  /** How long tools and system prompt are kept, and how long messages are. */
+  readonly head: CacheTtl
+  readonly messages: CacheTtl
+}
+
 /** A tool as the model sees it. */
 export interface ToolSchema {
   readonly name: string
@@ -41,8 +52,8 @@ export interface ProviderRequest {
   readonly toolChoice?: "auto" | "none"
   readonly thinking?: Readonly<Record<string, unknown>>
   readonly outputConfig?: Readonly<Record<string, unknown>>
-  /** False: without cache breakpoints, for a service that does not take them. */
-  readonly caching?: boolean
+  /** What its cache breakpoints are planned by. False: none, for a service that does not take them. */
+  readonly caching?: CacheTerms | false
   readonly stopSequences?: ReadonlyArray<string>
   readonly betas?: ReadonlyArray<string>
   readonly metadata?: Readonly<Record<string, unknown>>

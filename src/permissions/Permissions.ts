@@ -6,6 +6,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type { Call } from "../policy/Call.ts"
 import * as Decide from "../policy/Decide.ts"
 import * as Generalise from "../policy/Generalise.ts"
@@ -15,7 +16,7 @@ import { parse as parseMode } from "../protocol/PermissionMode.ts"
 import { Controls } from "../session/Controls.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import { Recorder } from "../session/Recorder.ts"
-import { Classifier } from "./Classifier.ts"
+import { Classifier, type Verdict } from "./Classifier.ts"
 import * as PermissionHooks from "./PermissionHooks.ts"
 import * as PermissionUpdate from "./PermissionUpdate.ts"
 import type { RuleBook } from "./RuleBook.ts"
@@ -88,6 +89,9 @@ export const SaveRules = Context.Reference<SaveRules | undefined>("troupe/permis
   defaultValue: () => undefined,
 })
 
+/** A verdict under way about a call with these arguments. */
+export type Foreseen = { readonly input: unknown; readonly verdict: Fiber.Fiber<Verdict> } | undefined
+
 export class Permissions extends Context.Service<
   Permissions,
   {
@@ -95,8 +99,10 @@ export class Permissions extends Context.Service<
     readonly settle: (call: Call) => Effect.Effect<Decide.Settled>
     /** The same, with every rule that was considered. */
     readonly explain: (call: Call) => Effect.Effect<Decide.Verdict>
-    /** Decides, asking the classifier and the person if rules and mode leave it open. */
-    readonly decide: (ask: Ask) => Effect.Effect<Decision, JournalError>
+    /** Starts the classifier, where rules and mode leave a call to it; it ends with whoever asked. */
+    readonly foresee: (ask: Ask) => Effect.Effect<Foreseen>
+    /** Decides, asking the classifier and the person if rules and mode leave it open. What was foreseen counts for the same arguments. */
+    readonly decide: (ask: Ask, foreseen?: Foreseen) => Effect.Effect<Decision, JournalError>
   }
 >()("troupe/permissions/Permissions") {}
 
@@ -121,14 +127,35 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
   })
   const settle = (call: Call) => Effect.map(context, (now) => Decide.decide(call, book.rules(), now))
 
-  const decide = Effect.fnUntraced(function* (ask: Ask): Effect.fn.Return<Decision, JournalError> {
+  const isForClassifier = ({ decision, step }: Decide.Settled) =>
+    Effect.map(
+      controls.current,
+      ({ permissionMode }) =>
+        decision === "ask" && permissionMode === "auto" && !book.limits().autoDisabled && !isForPeople.has(step),
+    )
+
+  const judged = Effect.fnUntraced(function* (ask: Ask, why: string) {
+    const { judge } = yield* Classifier
+    return yield* judge({ ask, why, messages: recorder.history.messages(), notes: yield* PermissionHooks.notes })
+  })
+
+  const foresee = Effect.fnUntraced(function* (ask: Ask) {
+    const settled = yield* settle(ask.call)
+    if (!(yield* isForClassifier(settled))) return undefined
+    const verdict = yield* Effect.forkChild(judged(ask, settled.reason), { startImmediately: true })
+    return { input: ask.input, verdict }
+  })
+
+  const decide = Effect.fnUntraced(function* (ask: Ask, foreseen?: Foreseen): Effect.fn.Return<Decision, JournalError> {
     const settled = yield* settle(ask.call)
     const { decision, reason, step } = settled
+    const isClassified = yield* isForClassifier(settled)
+    const early = isClassified && foreseen?.input === ask.input ? foreseen?.verdict : undefined
+    // Others had the word, or it has become another call.
+    if (early === undefined && foreseen !== undefined) yield* Fiber.interrupt(foreseen.verdict)
     if (decision !== "ask") return { behavior: decision, reason, by: speaker[step], step, ...named(settled) }
-    const { permissionMode } = yield* controls.current
-    if (permissionMode === "auto" && !book.limits().autoDisabled && !isForPeople.has(step)) {
-      const matter = { ask, why: reason, messages: recorder.history.messages(), notes: yield* PermissionHooks.notes }
-      const verdict = yield* (yield* Classifier).judge(matter)
+    if (isClassified) {
+      const verdict = yield* early === undefined ? judged(ask, reason) : Fiber.join(early)
       if (verdict.behavior === "deny") {
         return { ...(yield* PermissionHooks.denied(ask, verdict.reason)), by: "classifier", step }
       }
@@ -140,7 +167,7 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
     const person = yield* Person
     if (person !== undefined) return yield* asked(person, { ...ask, why: reason, suggestions }, step)
     // In `auto` mode nobody has judged it, so trying again would not help.
-    if (permissionMode === "auto") yield* PermissionHooks.unjudged(ask)
+    if ((yield* controls.current).permissionMode === "auto") yield* PermissionHooks.unjudged(ask)
     return alone(ask, settled)
   })
 
@@ -228,6 +255,7 @@ export const make = Effect.fnUntraced(function* (book: RuleBook, grounds: Ground
 
   return Permissions.of({
     settle,
+    foresee,
     explain: (call) => Effect.map(context, (now) => Decide.explain(call, book.rules(), now)),
     decide,
   })

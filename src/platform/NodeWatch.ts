@@ -56,28 +56,31 @@ const open = Effect.fnUntraced(function* (paths: ReadonlyArray<string>, options:
     new WatchError({ path: paths.join(", "), detail: cause instanceof Error ? cause.message : String(cause) })
   const queue = yield* Queue.unbounded<Change, WatchError>()
   const { watch } = yield* Effect.tryPromise({ try: () => import("chokidar"), catch: failed })
-  yield* Effect.acquireRelease(
-    Effect.callback<{ readonly close: () => Promise<void> }, WatchError>((resume) => {
-      const watcher = watch([...new Set(wanted.map(existing))], {
+  const watcher = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      watch([...new Set(wanted.map(existing))], {
         ignored: ignored(wanted, options),
         ignoreInitial: true,
         ignorePermissionErrors: true,
         persistent: true,
         atomic: false,
-      })
-      watcher.on("all", (event, at) => {
-        const type = types[event]
-        const here = path.resolve(at)
-        if (type !== undefined && concerns(here, wanted)) Queue.offerUnsafe(queue, { type, path: here })
-      })
-      watcher.on("error", (cause) => {
-        Queue.failCauseUnsafe(queue, Cause.fail(failed(cause)))
-        resume(Effect.fail(failed(cause)))
-      })
-      watcher.once("ready", () => resume(Effect.succeed(watcher)))
-    }),
+      }),
+    ),
     (watcher) => Effect.promise(() => watcher.close()),
   )
+  watcher.on("all", (event, at) => {
+    const type = types[event]
+    const here = path.resolve(at)
+    if (type !== undefined && concerns(here, wanted)) Queue.offerUnsafe(queue, { type, path: here })
+  })
+  // The first look takes as long as the disk does: whoever leaves meanwhile does not wait for it.
+  yield* Effect.callback<void, WatchError>((resume) => {
+    watcher.on("error", (cause) => {
+      Queue.failCauseUnsafe(queue, Cause.fail(failed(cause)))
+      resume(Effect.fail(failed(cause)))
+    })
+    watcher.once("ready", () => resume(Effect.void))
+  })
   const burst = Effect.gen(function* () {
     const changes = [yield* Queue.take(queue)]
     for (let round = 0; round < maxRounds; round++) {

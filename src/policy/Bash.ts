@@ -43,6 +43,9 @@ export interface Place {
 
 export const mostCharacters = 10_000
 
+/** The parser looks through the rest of the line once for each of them. */
+const mostArithmetic = 500
+
 /** Never throws. */
 export const analyse = (command: string, place: Place): Analysis => {
   const context: Context = {
@@ -63,6 +66,7 @@ export const analyse = (command: string, place: Place): Analysis => {
   if (command.length > mostCharacters) {
     return opaque(context, `it has more than ${mostCharacters} characters`)
   }
+  if (command.split("$((").length > mostArithmetic) return opaque(context, "it has too many arithmetic expansions")
   const odd = oddity(command)
   if (odd !== undefined) context.gaps.push(odd)
   try {

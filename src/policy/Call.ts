@@ -59,7 +59,7 @@ export interface CommandFacts {
   readonly readOnly: boolean
   readonly prefixAllowable: boolean
   readonly literal: boolean
-  /** It sends output to a file. */
+  /** It sends output to a file, or is connected to a host. */
   readonly redirects: boolean
 }
 

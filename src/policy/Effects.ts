@@ -4,7 +4,8 @@ export type Touch =
   /**
    * `path` is absolute, `..` resolved lexically, links not followed. With `pattern` it is a shell pattern (`*`, `?`, `[…]`, `\`
    * before a literal one, `**` for anything below): any file it could match; with `tracked` only those that git tracks. With
-   * `possible` the word may be no path at all: it was given to a program that is not known.
+   * `possible` the word may be no path at all: it was given to a program that is not known. With `names` the last part of the path
+   * stands for the names that this other pattern matches: in `cp x/* d`, those of `x/*`.
    */
   | {
       readonly _tag: "Reads"
@@ -18,6 +19,7 @@ export type Touch =
       readonly path: string
       readonly how: "create" | "change" | "delete" | "append"
       readonly pattern?: true
+      readonly names?: string
     }
   /** A simple command after unwrapping. */
   | { readonly _tag: "Executes"; readonly program: string; readonly argv: ReadonlyArray<string> }

@@ -44,7 +44,9 @@ const commandOf = (command: SimpleCommand): CommandFacts => {
     readOnly: command.readOnly,
     prefixAllowable: command.prefixAllowable,
     literal: command.literal,
-    redirects: command.redirects.some((touch) => touch._tag === "Writes" && !isStream(touch.path)),
+    redirects: command.redirects.some(
+      (touch) => touch._tag === "Connects" || (touch._tag === "Writes" && !isStream(touch.path)),
+    ),
   }
 }
 

@@ -110,7 +110,7 @@ const commandsAllowed = (
   if (strict === true) return { _tag: "Allowed", entries }
   const blind = guarded === true ? facts.call.touches.find((touch) => touch._tag === "Unknown") : undefined
   if (blind !== undefined && !entries.every(({ command }) => command?.shape === "exact")) return lacks(blind.why)
-  if (facts.commands.some(({ redirects }) => redirects)) return lacks("it also sends output to a file")
+  if (facts.commands.some(({ redirects }) => redirects)) return lacks("it also sends output to a file or a host")
   const outside = facts.paths.find(
     (touch) =>
       touch.outside &&

@@ -75,6 +75,8 @@ const mayMean = (group: PathGroup, facts: Facts, writesOnly: boolean): boolean =
 
 const hits = (paths: PathGroup["any"], touch: PathTouch, hidden: boolean): boolean => {
   if (touch.pattern === true && touch.files === undefined) {
+    // A pattern that matches nothing is a name to the shell.
+    if (paths.has(touch.path.replaceAll(/\\(.)/g, "$1"))) return true
     return paths.mayHave(touch.path, hidden) || (touch.real !== touch.path && paths.mayHave(touch.real, hidden))
   }
   if (touch.files?.some(paths.has) === true) return true

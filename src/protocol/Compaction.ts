@@ -1,4 +1,4 @@
-/** Owns the words of compaction that cross folders: what set it off, how deep it went, what a summary keeps as facts. */
+/** Owns the words about a conversation's room that cross folders: how full it is, what set a compaction off, how deep it went. */
 import * as Schema from "effect/Schema"
 
 /** `reactive`: the service said that the prompt is too long. */
@@ -17,3 +17,30 @@ export const NotedFacts = Schema.Struct({
   identifiers: Schema.Array(Schema.String),
 })
 export type NotedFacts = typeof NotedFacts.Type
+
+export const Health = Schema.Struct({
+  /** Of what fits into a request beside the reply. */
+  freePercent: Schema.Finite,
+  totalTokens: Schema.Finite,
+  windowTokens: Schema.Finite,
+  /** From here on room is made. */
+  compactsAt: Schema.Finite,
+  systemTokens: Schema.Finite,
+  toolTokens: Schema.Finite,
+  messageTokens: Schema.Finite,
+  preservedTokens: Schema.Finite,
+  compressibleTokens: Schema.Finite,
+  ephemeralTokens: Schema.Finite,
+  /** How many items nobody has come back to for how long, by replies. */
+  stalenessDistribution: Schema.Struct({
+    fresh: Schema.Finite,
+    recent: Schema.Finite,
+    stale: Schema.Finite,
+    old: Schema.Finite,
+  }),
+  /** Of everything that was read. */
+  cacheHitRate: Schema.NullOr(Schema.Finite),
+  /** What was estimated for the newest request that the service has counted, what it counted, and the difference in percent. */
+  drift: Schema.NullOr(Schema.Struct({ estimated: Schema.Finite, reported: Schema.Finite, percent: Schema.Finite })),
+})
+export type Health = typeof Health.Type

@@ -7,7 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Content, ContentBlock, TextBlock, ToolResultContent } from "./Content.ts"
-import { CompactionLayer, CompactionTrigger, NotedFacts } from "./Compaction.ts"
+import { CompactionLayer, CompactionTrigger, Health, NotedFacts } from "./Compaction.ts"
 import { Effort } from "./Effort.ts"
 import { PermissionMode } from "./PermissionMode.ts"
 import { StopReason, StreamEvent } from "./StreamEvent.ts"
@@ -26,6 +26,22 @@ export type ToolOutcome = typeof ToolOutcome.Type
 /** The reaction to a person's message: a new prompt, a message for the running turn, or one that ends the running work first. */
 export const Delivery = Schema.Literals(["prompt", "between_rounds", "submit_interrupt"])
 export type Delivery = typeof Delivery.Type
+
+const CacheTtl = Schema.Literals(["5m", "1h"])
+
+/** Why a prompt was not read from the service's cache. `changed`: a layer's bytes; `evicted`: nothing of ours, and nothing else known. */
+export const MissCause = Schema.Literals([
+  "model changed",
+  "tools changed",
+  "system changed",
+  "controls changed",
+  "messages changed",
+  "compacted",
+  "rewound",
+  "expired",
+  "evicted",
+])
+export type MissCause = typeof MissCause.Type
 
 const durable = {
   SessionStarted: {
@@ -95,8 +111,23 @@ const durable = {
     repeats: Schema.optionalKey(Schema.Boolean),
     /** How many blocks it contains of what was said since the newest reply; whatever else was said came too late for it. */
     said: Schema.optionalKey(Schema.Finite),
-    /** Hashes of the layers of the prompt, in cache order: tools, system, messages. */
+    /** The layers of the prompt in cache order, each with its hash: `tools 1f0c…`, `static system 77ab…`, `messages/12 90fe…`. */
     ledger: Schema.Array(Schema.String),
+    /** How long the service was asked to keep tools and system, and messages. */
+    cacheTtl: Schema.optionalKey(Schema.Struct({ head: CacheTtl, messages: CacheTtl })),
+  },
+  /** A layer that a ledger names by this hash for the first time, so that it can be compared with what it will be one day. */
+  SegmentKept: { layer: Schema.String, hash: Schema.String, text: Schema.String },
+  /** The service read much less of the prompt from its cache than it had been given, or than was the same as before. */
+  CacheMissed: {
+    requestId: Schema.String,
+    expectedTokens: Schema.Finite,
+    readTokens: Schema.Finite,
+    /** The first layer that is not what it was; `none` where all are. */
+    layer: Schema.String,
+    cause: MissCause,
+    /** For people: what changed, from what to what. */
+    detail: Schema.String,
   },
   RetryWaiting: {
     requestId: Schema.String,
@@ -299,6 +330,8 @@ const ephemeral = {
     data: Schema.optionalKey(Schema.Unknown),
     elapsedMs: Schema.Finite,
   },
+  /** How full the conversation is: told when that has changed noticeably. */
+  ContextMeasured: { health: Health },
   /** The conversation is being summed up, which takes as long as a reply. */
   CompactionStarted: { trigger: CompactionTrigger },
   HookStarted: {

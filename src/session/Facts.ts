@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import { NotedFacts } from "../protocol/Compaction.ts"
-import { plainText } from "../protocol/Content.ts"
+import { plainText, toBlocks } from "../protocol/Content.ts"
 import type { DurableEvent, EventOf } from "../protocol/Event.ts"
 
 const Request = Schema.Struct({ promptId: Schema.String, text: Schema.String })
@@ -67,7 +67,7 @@ export const apply = (facts: Facts, event: DurableEvent): Facts => {
     case "PromptReceived":
       return event.harness === true ? instructed(facts, event) : requested(facts, event)
     case "PromptExpanded":
-      return withSkill(facts, { name: event.command, text: plainText(event.content) })
+      return withSkill(facts, { name: event.command, text: plainText(toBlocks(event.content).slice(1)) })
     case "PromptRefused":
       return facts.lastRequest?.promptId === event.promptId
         ? { ...facts, lastRequest: facts.requestBefore, requestBefore: null }
@@ -153,3 +153,11 @@ export const merged = (before: NotedFacts, now: NotedFacts): NotedFacts => {
 }
 
 const newest = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> => all.slice(-count)
+
+/** What one says and the other does not. */
+export const newIn = (some: NotedFacts, others: NotedFacts): ReadonlyArray<string> => {
+  const known = new Set(Object.values(others).flat())
+  return Object.values(some)
+    .flat()
+    .filter((one) => !known.has(one))
+}

@@ -110,6 +110,8 @@ export class History {
   latched: Latched | undefined
   /** What the harness has told the model, by its origin: the latest of each. */
   readonly told = new Map<string, string>()
+  /** How often it has been put shorter. */
+  compactions = 0
   /** What is known beside the conversation, whatever becomes of that. */
   facts: Facts.Facts = Facts.none
   /** What the service has counted, where that still holds. */
@@ -186,6 +188,8 @@ export class History {
       case "TransitionTaken":
       case "ConfigChanged":
       case "HookRan":
+      case "SegmentKept":
+      case "CacheMissed":
       case "Diagnosed":
         return
     }
@@ -380,12 +384,13 @@ export class History {
 
   private compacted(event: EventOf<"Compacted">): void {
     this.measured = undefined
+    this.compactions++
     for (const call of this.reply?.calls.values() ?? []) {
       const content = event.results[call.block.id]
       if (content !== undefined && call.result !== undefined) call.result = { ...call.result, content }
     }
     // Beyond what is frozen there is only the newest reply; it is a part of the stretch when nothing of it is open.
-    if (event.spans.some(({ to }) => to > this.frozen.length)) this.freeze()
+    if (event.spans.some(({ to }) => to > this.frozen.length)) this.freeze(0)
     const { messages, changedFrom } = HistoryEdits.apply(this.frozen, event)
     for (const message of messages.slice(changedFrom)) if (message.role === "assistant") this.rebased.add(message)
     this.frozen = [...messages]

@@ -11,7 +11,10 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
-import { type DurableEvent, type Event, isDurable } from "../protocol/Event.ts"
+import { type Event, isDurable } from "../protocol/Event.ts"
+import * as CacheLog from "./CacheLog.ts"
+import type { CacheRecent } from "./CacheRecent.ts"
+import type { JournalRecord } from "./JournalRecord.ts"
 import * as History from "./History.ts"
 import type { Journal } from "./Journal.ts"
 import { JournalError } from "./JournalError.ts"
@@ -26,6 +29,8 @@ export interface RecorderShape {
   readonly transcript: Transcript
   /** The fold of everything recorded so far. */
   readonly history: History.History
+  /** What its requests found in the service's cache. */
+  readonly cache: CacheLog.CacheLog
   /** Returns once the event cannot be lost any more to the end of this process. */
   readonly emit: (event: Event) => Effect.Effect<void, JournalError>
   /** Shows an event that cannot be journaled: the one that says so. */
@@ -41,12 +46,15 @@ export const make = Effect.fnUntraced(function* (options: {
   readonly journal: Journal
   readonly transcript: Transcript
   readonly history: History.History
-  /** Hears of each event when it is in all of them. */
-  readonly recorded?: (event: DurableEvent) => Effect.Effect<void>
+  /** The requests before, as far as its cache log wants to know them. */
+  readonly requests?: CacheRecent
+  /** Hears of each record when it is in all of them. */
+  readonly recorded?: (record: JournalRecord) => Effect.Effect<void>
 }) {
-  const { agent, journal, transcript, history, recorded } = options
+  const { agent, journal, transcript, history, recorded, requests } = options
   const one = yield* Semaphore.make(1)
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
+  const cache = requests?.log(textsOf(journal)) ?? new CacheLog.CacheLog(textsOf(journal))
 
   const publish = (event: Event) => {
     for (const watcher of watchers) {
@@ -67,6 +75,7 @@ export const make = Effect.fnUntraced(function* (options: {
     journal,
     transcript,
     history,
+    cache,
     emit: (event) => {
       if (!isDurable(event)) return Effect.sync(() => publish(event))
       // One at a time and to the end: journal, history and watchers must agree on the order.
@@ -76,13 +85,14 @@ export const make = Effect.fnUntraced(function* (options: {
             Effect.andThen(
               event._tag === "Rewound" ? refold : Effect.sync(() => history.apply(event)),
               Effect.suspend(() => {
+                cache.apply(event, record.time)
                 publish(event)
                 const written = transcript.write(record)
                 return recorded === undefined
                   ? written
                   : Effect.andThen(
                       written,
-                      Effect.suspend(() => recorded(event)),
+                      Effect.suspend(() => recorded(record)),
                     )
               }),
             ),
@@ -102,6 +112,15 @@ export const make = Effect.fnUntraced(function* (options: {
   })
 })
 
+const texts = new WeakMap<Journal, Map<string, string>>()
+
+/** What the layers of prompts said, by their hash: the agents of a session keep each once. */
+const textsOf = (journal: Journal): Map<string, string> => {
+  const known = texts.get(journal) ?? new Map<string, string>()
+  texts.set(journal, known)
+  return known
+}
+
 /** Nothing is kept and nobody watches: for a look at what a session would do. */
 export const nowhere = (sessionId: string): RecorderShape => ({
   sessionId,
@@ -118,6 +137,7 @@ export const nowhere = (sessionId: string): RecorderShape => ({
   },
   transcript: { path: "", write: () => Effect.void },
   history: History.from([]),
+  cache: new CacheLog.CacheLog(),
   emit: () => Effect.void,
   show: () => Effect.void,
   watch: Effect.succeed(Stream.empty),

@@ -144,6 +144,8 @@ export class TranscriptLines {
       case "ControlsChanged":
       case "ConfigChanged":
       case "PromptLatched":
+      case "SegmentKept":
+      case "CacheMissed":
       case "SubagentStarted":
       case "SubagentEnded":
       case "HookRan":

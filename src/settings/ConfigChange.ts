@@ -10,14 +10,17 @@ type KeyPath = ReadonlyArray<string>
 type Layers = ReadonlyArray<SettingsLayer>
 
 /** The keys whose values differ, as deep as objects go. */
-const differing = (before: JsonObject, after: JsonObject): ReadonlyArray<KeyPath> =>
-  [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key): ReadonlyArray<KeyPath> => {
+const differing = (before: JsonObject, after: JsonObject): ReadonlyArray<KeyPath> => {
+  // A source that was not read again, which is most of them.
+  if (before === after) return []
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key): ReadonlyArray<KeyPath> => {
     const was = get(before, [key])
     const is = get(after, [key])
     const inner = differing(objectOr(was, is), objectOr(is, was))
     if (inner.length > 0) return inner.map((path) => [key].concat(path))
     return was !== undefined && is !== undefined && canonical(was) === canonical(is) ? [] : [[key]]
   })
+}
 
 /** An absent object beside one that is there is an empty one. */
 const objectOr = (value: Json | undefined, other: Json | undefined): JsonObject =>

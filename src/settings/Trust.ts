@@ -66,7 +66,8 @@ const agentOpens = (agent: Json): boolean =>
 const conditional: ReadonlyArray<{ readonly path: ReadonlyArray<string>; readonly opens: (value: Json) => boolean }> = [
   { path: ["permissions", "defaultMode"], opens: (value) => loose.has(value) },
   { path: ["disableSkillShellExecution"], opens: (value) => value !== true },
-  { path: ["disableAllHooks"], opens: (value) => value !== true },
+  // Off, hooks that a person's own settings guard with are gone; on, they are back where somebody did not want them.
+  { path: ["disableAllHooks"], opens: () => true },
   // Remembering takes requests of its own: only the person may want that back who switched it off.
   { path: ["autoMemoryEnabled"], opens: (value) => value !== false },
   // On, it stands for approvals; off, it takes a fence away.

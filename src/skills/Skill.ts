@@ -1,5 +1,6 @@
 /** Owns what a skill is: where it comes from, what its front matter says, and what about it has to wait for trust. */
 import * as Result from "effect/Result"
+import * as HookConfig from "../hooks/HookConfig.ts"
 import * as Rule from "../policy/Rule.ts"
 import { parseList } from "../policy/RuleList.ts"
 import { type Effort, efforts } from "../protocol/Effort.ts"
@@ -148,6 +149,7 @@ export const make = (
     complain("warning", field, `"${field}" means something only with "context: fork"; add that, or remove it`)
   }
   const hooks = fields.map("hooks")
+  for (const message of HookConfig.complaints(hooks, "skill")) complain("warning", "hooks", `"hooks": ${message}`)
   const compatibility = fields.text("compatibility")
   if (compatibility !== undefined && compatibility.length > 500) {
     complain("warning", "compatibility", "it is longer than the 500 characters that other clients accept")

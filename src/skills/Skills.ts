@@ -7,9 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Semaphore from "effect/Semaphore"
-import * as Stream from "effect/Stream"
 import { Files } from "../platform/Files.ts"
-import { Watch, type WatchError } from "../platform/Watch.ts"
+import type { Watch } from "../platform/Watch.ts"
 import type { Review } from "../settings/Trust.ts"
 import * as TrustStore from "../settings/TrustStore.ts"
 import * as Admission from "./Admission.ts"
@@ -23,6 +22,7 @@ import type { Place } from "./SkillPlaces.ts"
 import * as SkillSettings from "./SkillSettings.ts"
 import * as SkillText from "./SkillText.ts"
 import * as SkillTrust from "./SkillTrust.ts"
+import * as SkillWatch from "./SkillWatch.ts"
 import * as SlashPrompt from "./SlashPrompt.ts"
 import * as TaskMatcher from "./TaskMatcher.ts"
 import * as UseLog from "./UseLog.ts"
@@ -82,6 +82,8 @@ export interface SkillsOptions extends Pick<Place, "cwd" | "addDirs" | "sources"
   readonly trusted?: (review: Review) => boolean
   /** Takes what a skill opens: rules, hooks, a model, each for its time. Called before the model is told anything. */
   readonly bring?: (invocation: Invocation) => Effect.Effect<void>
+  /** Whether a change of this file stays out of the session; nobody asks unless told. */
+  readonly keepsOut?: (file: string) => Effect.Effect<boolean>
   /** A rule forbids it: the model need not be told of it. */
   readonly isDenied?: (name: string) => boolean
   /** Skills this session runs in: a fork must not begin them again. */
@@ -342,7 +344,13 @@ export const make = Effect.fnUntraced(function* (options: SkillsOptions) {
     reviews,
     help: Effect.map(settings, ({ overrides }) => helpOf(current.active, Listing.visibilityBy(overrides))),
     reload,
-    follow: following(library, () => current.directories, moved, reload),
+    follow: SkillWatch.follow({
+      directories: () => current.directories,
+      registrations: library.registrations,
+      moved,
+      reload,
+      keepsOut: options.keepsOut,
+    }),
   })
 })
 
@@ -376,31 +384,6 @@ const helpOf = (
       form: source.form,
       file: source.file,
     }))
-
-/** A save is one or two events: waiting longer would only be felt. */
-const settleMs = 20
-
-const following = (
-  library: SkillLibrary["Service"],
-  directories: () => ReadonlyArray<string>,
-  moved: Queue.Dequeue<void>,
-  reload: Effect.Effect<unknown>,
-): Effect.Effect<void, never, Watch> =>
-  Effect.gen(function* () {
-    const watch = yield* Watch
-    const bursts = yield* watch.open(directories(), { recursive: true, settleMs })
-    // What changed before the watch began.
-    yield* reload
-    const registered = Stream.drop(library.registrations, 1)
-    const changes: Stream.Stream<unknown, WatchError> = Stream.merge(bursts, registered)
-    const reloads = Stream.mapEffect(changes, () => Effect.as(reload, true))
-    const elsewhere = Stream.map(Stream.fromQueue(moved), () => false)
-    yield* Stream.runDrain(Stream.takeWhile(Stream.merge(reloads, elsewhere), (stays) => stays))
-  }).pipe(
-    Effect.scoped,
-    Effect.forever,
-    Effect.catch((error) => Effect.logWarning(error.message)),
-  )
 
 /** For whoever watches what a session does. */
 const noteDown = (text: string) => Effect.annotateLogs(Effect.logDebug(text), "category", "skills")

@@ -10,6 +10,7 @@ import type { Playbook, Rule } from "./Playbook.ts"
 import * as PromptCache from "./PromptCache.ts"
 import * as Reply from "./Reply.ts"
 import * as StrictApi from "./StrictApi.ts"
+import * as StrictModels from "./StrictModels.ts"
 import * as Template from "./Template.ts"
 import * as Told from "./Told.ts"
 
@@ -39,7 +40,8 @@ export interface Options {
 }
 
 export interface Player {
-  readonly play: (body: ApiRequest) => Answer
+  /** `now` by Clock: entries of the prompt cache expire. */
+  readonly play: (body: ApiRequest, now?: number) => Answer
   readonly countTokens: (body: Pick<ApiRequest, "messages" | "system" | "tools" | "model">) => number
 }
 
@@ -125,10 +127,11 @@ export const make = (book: Playbook, options: Options): Player => {
       prompt,
       maxTokens: fault?.overflow === undefined ? told.body.max_tokens : undefined,
       toolId,
+      signature: StrictModels.sign(told.body),
     })
   }
 
-  const play = (body: ApiRequest): Answer => {
+  const play = (body: ApiRequest, now = 0): Answer => {
     const told = Told.make(body, ++requests)
     const wrong = options.strict === false ? undefined : StrictApi.problem(body, { mayContinue })
     if (wrong !== undefined) return refused(Fault.refusal(400, wrong), { problem: wrong })
@@ -153,7 +156,7 @@ export const make = (book: Playbook, options: Options): Player => {
       if (refusal !== undefined) return refused(refusal, note)
     }
     if (picked === undefined) return refused(Fault.refusal(500, "a fault without an answer"), note)
-    const reply = perform(picked, told, fault, cache.read(body))
+    const reply = perform(picked, told, fault, cache.read(body, now))
     if (fault === undefined || Fault.delivers(fault)) {
       if (picked.rule === turns[played]) played++
       if (picked.rule.once === true) spent.add(picked.rule)

@@ -1,45 +1,59 @@
 /**
  * Owns the token figures of scripted replies: an estimate of the prompt, and a simulated prompt cache.
  *
- * Like the API's, the cache holds prefixes in the order tools, system, messages, written at breakpoints. Unlike it,
- * prefixes are compared by whole messages, nothing expires, and no prompt is too short to be cached.
+ * Like the API's, the cache holds prefixes in the order tools, system, messages, block by block; it is written at breakpoints, and read
+ * from the longest entry that is at one or at most twenty blocks before it. Entries expire, and a prompt that is too short for the model
+ * leaves none. What thinking, tools or effort a request asks for is a part of what its messages are found by.
  */
 import { estimateTokenCount } from "tokenx"
+import * as ModelTable from "../cost/ModelTable.ts"
 import type { ApiRequest } from "./ApiRequest.ts"
 
 export interface PromptTokens {
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  readonly ttl: "5m" | "1h"
+  /** How much of what is written is kept for an hour. */
+  readonly cacheWriteHour: number
   readonly total: number
 }
 
-type Prompt = Pick<ApiRequest, "messages" | "system" | "tools" | "model" | "cache_control">
+type Prompt = Pick<
+  ApiRequest,
+  "messages" | "system" | "tools" | "model" | "cache_control" | "thinking" | "tool_choice" | "output_config"
+>
 
 export interface PromptCache {
-  readonly read: (body: Prompt) => PromptTokens
+  /** `now` in milliseconds: an entry that nobody read for its time is gone. */
+  readonly read: (body: Prompt, now?: number) => PromptTokens
   /** The size of a prompt; the cache is not used and not changed. */
   readonly count: (body: Prompt) => number
 }
 
+type Ttl = "5m" | "1h"
+
 /**
- * One part of a prompt after those before it. A tree of them knows every prompt seen, so a part is measured once, and
+ * One block of a prompt after those before it. A tree of them knows every prompt seen, so a block is measured once, and
  * a request that repeats a long history costs a comparison, not an estimate.
  */
 interface Node {
   readonly value: object
   readonly tokens: number
-  cached: boolean
+  /** An entry ends here, and until when. */
+  expires: number
   readonly next: Array<Node>
 }
 
-// A session of a thousand turns has two thousand; beyond this many the cache starts afresh.
-const maximum = 50_000
+// A session of a thousand turns has a few thousand; beyond this many the cache starts afresh.
+const maximum = 100_000
+const lookback = 20
+const lifetimes = { "5m": 5 * 60_000, "1h": 60 * 60_000 } as const
+
+const models = ModelTable.make()
 
 /**
- * `marks`: only what lies before a cache breakpoint is cached, as with the API. `always`: the whole prompt is; for
- * in-process requests, where the provider that would place the breakpoints has not seen them.
+ * `marks`: only what lies before a cache breakpoint is cached, as with the API. `always`: the whole prompt is, however short and for
+ * ever; for in-process requests, where the provider that would place the breakpoints has not seen them.
  */
 export const make = (mode: "marks" | "always"): PromptCache => {
   const roots = new Map<string, Array<Node>>()
@@ -56,7 +70,7 @@ export const make = (mode: "marks" | "always"): PromptCache => {
     for (const part of parts) {
       let node: Node | undefined = level.find((known) => same(known.value, part))
       if (node === undefined) {
-        node = { value: part, tokens: tokensOf(part), cached: false, next: [] }
+        node = { value: part, tokens: tokensOf(part), expires: -1, next: [] }
         level.push(node)
         nodes++
       }
@@ -66,24 +80,51 @@ export const make = (mode: "marks" | "always"): PromptCache => {
     return path
   }
 
-  return {
-    read: (body) => {
-      const parts = partsOf(body)
-      const path = find(body.model, parts)
-      const automatic = mode === "always" || (body.cache_control ?? undefined) !== undefined
-      const marked = parts.findLastIndex((part) => markOf(part) !== undefined)
-      const end = automatic ? parts.length : marked + 1
-      const known = path.findIndex((node) => !node.cached)
-      const common = Math.min(end, known < 0 ? path.length : known)
-      for (const node of path.slice(common, end)) node.cached = true
-      return {
-        cacheRead: sum(path, 0, common),
-        cacheWrite: sum(path, common, end),
-        input: sum(path, end, path.length),
-        ttl: markOf(parts[end - 1]) ?? "5m",
-        total: sum(path, 0, path.length),
+  /** What the whole prompt is, and everything before its end with it. */
+  const always = (path: ReadonlyArray<Node>): PromptTokens => {
+    const known = path.findIndex((node) => node.expires < 0)
+    const common = known < 0 ? path.length : known
+    for (const node of path) node.expires = Number.MAX_SAFE_INTEGER
+    const total = sum(path, 0, path.length)
+    const cacheRead = sum(path, 0, common)
+    return { cacheRead, cacheWrite: total - cacheRead, cacheWriteHour: 0, input: 0, total }
+  }
+
+  const read = (body: Prompt, now: number): PromptTokens => {
+    const parts = partsOf(body)
+    const path = find(body.model, parts)
+    if (mode === "always") return always(path)
+    const least = models.resolve(body.model).spec.minimumCacheTokens
+    const marks = parts.flatMap((part, index) => {
+      const ttl = markOf(part)
+      return ttl === undefined || sum(path, 0, index + 1) < least ? [] : [{ index, ttl }]
+    })
+    if ((body.cache_control ?? undefined) !== undefined) marks.push({ index: path.length - 1, ttl: "5m" })
+    const hits = marks.map(({ index }) =>
+      path.findLastIndex((node, at) => at <= index && at > index - lookback && node.expires >= now),
+    )
+    const hit = Math.max(-1, ...hits)
+    const end = marks.at(-1)?.index ?? -1
+    const hour = Math.max(-1, ...marks.filter(({ ttl }) => ttl === "1h").map(({ index }) => index))
+    for (const [at, { index, ttl }] of marks.entries()) {
+      const entries = index > hit ? [index] : [index, hits[at] ?? index]
+      for (const entry of entries) {
+        const node = path[entry]
+        // One that was not there is written only where something new is written.
+        if (node !== undefined && (entry > hit || node.expires >= now)) node.expires = now + lifetimes[ttl]
       }
-    },
+    }
+    return {
+      cacheRead: sum(path, 0, hit + 1),
+      cacheWrite: sum(path, hit + 1, end + 1),
+      cacheWriteHour: sum(path, hit + 1, hour + 1),
+      input: sum(path, Math.max(hit, end) + 1, path.length),
+      total: sum(path, 0, path.length),
+    }
+  }
+
+  return {
+    read: (body, now = 0) => read(body, now),
     count: (body) => {
       const path = find(body.model, partsOf(body))
       return sum(path, 0, path.length)
@@ -93,10 +134,14 @@ export const make = (mode: "marks" | "always"): PromptCache => {
 
 export const estimate = (text: string): number => (text === "" ? 0 : estimateTokenCount(text))
 
+/** Block by block. A deferred tool is no part of the prompt. */
 const partsOf = (body: Prompt): ReadonlyArray<object> => [
-  ...(body.tools === undefined || body.tools.length === 0 ? [] : [body.tools]),
+  ...(body.tools ?? []).filter((tool) => tool["defer_loading"] !== true),
   ...systemBlocks(body.system),
-  ...body.messages,
+  { controls: [body.thinking ?? null, body.tool_choice ?? null, body.output_config ?? null] },
+  ...body.messages.flatMap(({ content, role }) =>
+    (typeof content === "string" ? [{ type: "text", text: content }] : content).map((block) => ({ role, block })),
+  ),
 ]
 
 const systemBlocks = (system: ApiRequest["system"]): ReadonlyArray<object> =>
@@ -108,28 +153,17 @@ const sum = (path: ReadonlyArray<Node>, from: number, to: number): number => {
   return total
 }
 
-/** The last breakpoint inside a part: tools and messages carry it on one of their items, system blocks themselves. */
-const markOf = (part: object | undefined): "5m" | "1h" | undefined => {
-  if (part === undefined) return undefined
-  const items: unknown = Array.isArray(part) ? part : "content" in part ? part.content : [part]
-  if (!Array.isArray(items)) return undefined
-  const control: unknown = items.findLast(hasMark)?.cache_control
+const markOf = (part: object): Ttl | undefined => {
+  const block: unknown = "block" in part ? part.block : part
+  if (typeof block !== "object" || block === null || !("cache_control" in block)) return undefined
+  const control: unknown = block.cache_control
   if (typeof control !== "object" || control === null) return undefined
   return "ttl" in control && control.ttl === "1h" ? "1h" : "5m"
 }
 
-const hasMark = (item: unknown): item is { readonly cache_control: object } =>
-  typeof item === "object" &&
-  item !== null &&
-  "cache_control" in item &&
-  typeof item.cache_control === "object" &&
-  item.cache_control !== null
-
-/** Breakpoints move from request to request and do not change the content; nor does text written as a block. */
+/** Breakpoints move from request to request and do not change the content. */
 const same = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
-  if (typeof a === "string") return typeof b !== "string" && isLoneText(b, a)
-  if (typeof b === "string") return isLoneText(a, b)
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
   }
@@ -147,13 +181,9 @@ const same = (a: unknown, b: unknown): boolean => {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-const isLoneText = (blocks: unknown, text: string): boolean => {
-  const block: unknown = Array.isArray(blocks) && blocks.length === 1 ? blocks[0] : undefined
-  return typeof block === "object" && block !== null && "text" in block && block.text === text
-}
-
 /** An image costs by its size in pixels, not by the length of its encoding: a middling one is assumed. */
 const tokensOf = (value: object): number => {
+  if ("controls" in value) return 0
   let images = 0
   const json = JSON.stringify(value, (key, item: unknown) => {
     if (key === "cache_control") return undefined

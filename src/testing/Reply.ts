@@ -80,11 +80,15 @@ export interface Plan {
   /** The request's limit; a longer reply is cut there, as the API does. Nothing cuts without it. */
   readonly maxTokens: number | undefined
   readonly toolId: () => string
+  /** What thinking is signed with, where a step does not say. */
+  readonly signature?: string
 }
 
 export const make = (plan: Plan): Reply => {
   const cut = limited(
-    plan.steps.map((step) => part(step, plan.toolId)),
+    plan.steps.map((step) =>
+      part({ ...(plan.signature !== undefined && { signature: plan.signature }), ...step }, plan.toolId),
+    ),
     plan.maxTokens,
   )
   const usesTools = cut.parts.some((made) => made.block.type === "tool_use")
@@ -214,7 +218,7 @@ const head = (text: string, length: number): string =>
   text.slice(0, (text.codePointAt(length - 1) ?? 0) > 0xffff ? length - 1 : length)
 
 const usage = (plan: Plan, outputTokens: number) => {
-  const { input, cacheRead, cacheWrite, ttl } = plan.prompt
+  const { input, cacheRead, cacheWrite, cacheWriteHour } = plan.prompt
   const { output_tokens, ...replaced } = plan.ending.usage ?? {}
   return {
     input: {
@@ -222,8 +226,8 @@ const usage = (plan: Plan, outputTokens: number) => {
       cache_creation_input_tokens: cacheWrite,
       cache_read_input_tokens: cacheRead,
       cache_creation: {
-        ephemeral_5m_input_tokens: ttl === "5m" ? cacheWrite : 0,
-        ephemeral_1h_input_tokens: ttl === "1h" ? cacheWrite : 0,
+        ephemeral_5m_input_tokens: cacheWrite - cacheWriteHour,
+        ephemeral_1h_input_tokens: cacheWriteHour,
       },
       ...replaced,
     },

@@ -69,7 +69,7 @@ const make = (
   const ask = (request: ProviderRequest, streamed: boolean) =>
     Effect.map(Clock.currentTimeMillis, (at) => {
       const body = ApiRequest.fromProvider(request, streamed)
-      const answer = player.play(body)
+      const answer = player.play(body, at)
       const { recording, end } = recorder.add({ at, streamed, body, note: answer.note, requestId: request.requestId })
       return { answer, end, id: `req_scripted_${recording.number}` }
     })

@@ -136,9 +136,10 @@ const answering = (book: Playbook.Playbook, recorder: Recorder.Recorder, options
     if (Result.isFailure(read)) return refuse(response, Fault.refusal(400, read.failure), "req_scripted_0")
     const body = read.success
     const streamed = body.stream === true
-    const answer = player.play(body)
+    const at = yield* Clock.currentTimeMillis
+    const answer = player.play(body, at)
     const { recording, end } = recorder.add({
-      at: yield* Clock.currentTimeMillis,
+      at,
       streamed,
       body,
       note: answer.note,

@@ -7,6 +7,7 @@ import { toBlocks } from "../protocol/Content.ts"
 import type { Message } from "../protocol/Message.ts"
 import type { ApiRequest } from "./ApiRequest.ts"
 import * as StrictMedia from "./StrictMedia.ts"
+import * as StrictModels from "./StrictModels.ts"
 
 /** Messages of one role in a row are one turn, as the API combines them. */
 interface Turn {
@@ -25,7 +26,8 @@ export const problem = (body: ApiRequest, options: { readonly mayContinue: boole
     pairing(turns) ??
     media(body) ??
     toolNames(body) ??
-    breakpoints(body)
+    breakpoints(body) ??
+    StrictModels.problem(body)
   )
 }
 
@@ -138,6 +140,17 @@ const breakpoints = (body: ApiRequest): string | undefined => {
     ...(Array.isArray(body.system) ? body.system : []),
     ...body.messages.flatMap((message) => (typeof message.content === "string" ? [] : message.content)),
   ].filter((block) => "cache_control" in block && block.cache_control !== undefined && block.cache_control !== null)
+  const hour = marks.findLastIndex((block) => ttlOf(block) === "1h")
+  if (marks.slice(0, Math.max(0, hour)).some((block) => ttlOf(block) !== "1h")) {
+    return "cache_control: a block with ttl 1h must not come after one with ttl 5m"
+  }
   const count = marks.length + ((body.cache_control ?? undefined) === undefined ? 0 : 1)
   return count > 4 ? `at most 4 blocks may have cache_control; this request has ${count}` : undefined
 }
+
+const ttlOf = (block: object): unknown =>
+  "cache_control" in block && typeof block.cache_control === "object" && block.cache_control !== null
+    ? "ttl" in block.cache_control && block.cache_control.ttl === "1h"
+      ? "1h"
+      : "5m"
+    : undefined

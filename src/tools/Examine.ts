@@ -14,6 +14,7 @@ import type { Call as PolicyCall, PathTouch } from "../policy/Call.ts"
 import type { Touch } from "../policy/Effects.ts"
 import * as PathName from "../security/PathName.ts"
 import * as Expansion from "./Expansion.ts"
+import * as SearchPath from "./SearchPath.ts"
 import * as ShellAnalysis from "./ShellAnalysis.ts"
 import type { Effects, Invocation, Tool } from "./Tool.ts"
 import { ToolCatalog } from "./ToolCatalog.ts"
@@ -56,15 +57,17 @@ export const make = Effect.gen(function* () {
   const git = yield* Git
   const disk = yield* Effect.context<FileSystem.FileSystem | Ripgrep>()
 
+  const asFound = yield* SearchPath.make
+
   const analyse = Effect.fnUntraced(function* (command: string) {
     const look = yield* ShellAnalysis.analyser
     const place = { cwd: workspace.cwd(), home }
     const seen = look(command, place)
     // Looking at the repository costs something, so only for those who need it.
-    if (!seen.commands.some((one) => one.needsCleanGit === true)) return seen
+    if (!seen.commands.some((one) => one.needsCleanGit === true)) return yield* asFound(seen)
     const own = yield* git.own(place.cwd)
     const clean = own !== undefined && !own.more && own.texts.every(GitConfig.isClean)
-    return clean ? look(command, { ...place, cleanGit: true }) : seen
+    return yield* asFound(clean ? look(command, { ...place, cleanGit: true }) : seen)
   })
 
   const locate = Effect.fnUntraced(function* (touch: Extract<Touch, { readonly path: string }>) {
@@ -86,18 +89,18 @@ export const make = Effect.gen(function* () {
       ...(pattern === true && { pattern }),
       ...(touch._tag === "Reads" && touch.possible === true && { possible: true }),
     }
-    return { touch: found, tracked }
+    return { touch: found, tracked, names: touch._tag === "Writes" ? touch.names : undefined }
   })
 
   /**
    * A pattern stands for the files it matches now, each at the place it leads to. One that nobody can take apart may match anything,
    * so it counts as leading out.
    */
-  const expanded = Effect.fnUntraced(function* ({ touch, tracked }: { touch: PathTouch; tracked: boolean }) {
+  const expanded = Effect.fnUntraced(function* ({ names, touch, tracked }: Effect.Success<ReturnType<typeof locate>>) {
     if (touch.pattern !== true) return touch
     const files = tracked
       ? yield* trackedBelow(touch.path.slice(0, -2))
-      : yield* Effect.provideContext(Expansion.expand(touch.path), disk)
+      : yield* Effect.provideContext(Expansion.expand(touch.path, names), disk)
     if (files === undefined) return { ...touch, outside: true }
     // Of a link git has only the text.
     if (tracked) return { ...touch, files }

@@ -9,10 +9,18 @@ import { Ripgrep } from "../platform/Ripgrep.ts"
 /** More files than this are not compared one by one. */
 const most = 50_000
 
+/** `names`: the pattern whose files give their names to what stands behind the last `/`. */
 export const expand = (
   pattern: string,
+  names?: string,
 ): Effect.Effect<ReadonlyArray<string> | undefined, never, FileSystem.FileSystem | Ripgrep> =>
-  Effect.orElseSucceed(filesOf(pattern), () => undefined)
+  Effect.orElseSucceed(names === undefined ? filesOf(pattern) : namedAs(pattern, names), () => undefined)
+
+const namedAs = Effect.fnUntraced(function* (pattern: string, names: string) {
+  const directory = pattern.slice(0, pattern.lastIndexOf("/"))
+  const files = /[*?[\\]/.test(directory) ? undefined : yield* filesOf(names)
+  return files?.map((file) => directory + file.slice(file.lastIndexOf("/")))
+})
 
 const filesOf = Effect.fnUntraced(function* (pattern: string) {
   const everything = /^([^*?[\\]+)\/\*\*$/.exec(pattern)?.[1]

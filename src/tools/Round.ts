@@ -23,6 +23,8 @@ export const MaxConcurrentCalls = Context.Reference<number>("troupe/tools/Round/
 export interface Round {
   /** Takes a call as soon as the model has completed it, and starts it if nothing speaks against that. */
   readonly add: (call: Call) => Effect.Effect<void, JournalError>
+  /** From now on nothing starts by itself. */
+  readonly hold: () => void
   readonly calls: () => ReadonlyArray<Call>
   /** The files that they read or would write. */
   readonly touched: () => ReadonlyArray<string>
@@ -52,6 +54,7 @@ export const make = Effect.gen(function* () {
   const calls: Array<Prepared> = []
   const early: Group = { running: new Map(), failed: undefined }
   let started = 0
+  let held = false
 
   const run = Effect.fnUntraced(function* (prepared: Prepared, group: Group) {
     const outcome = yield* Semaphore.withPermit(permits, runner.run(prepared))
@@ -83,12 +86,15 @@ export const make = Effect.gen(function* () {
     add: Effect.fnUntraced(function* (call) {
       const prepared = yield* runner.prepare(call)
       // Only behind calls that started early too: a read after a pending write must see what was written.
-      const startsEarly = started === calls.length && (yield* runner.mayStartEarly(prepared))
+      const startsEarly = !held && started === calls.length && (yield* runner.mayStartEarly(prepared))
       calls.push(prepared)
       if (!startsEarly) return
       started++
       yield* start(prepared, early)
     }),
+    hold: () => {
+      held = true
+    },
     calls: () => calls.map((prepared) => prepared.call),
     touched: () =>
       calls.flatMap((prepared) => (prepared._tag === "Ready" ? [...prepared.ask.reads, ...prepared.ask.writes] : [])),

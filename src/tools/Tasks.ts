@@ -22,7 +22,7 @@ import { MonitorLines } from "./MonitorLines.ts"
 import type { Task, TaskType } from "./Task.ts"
 import * as TaskLog from "./TaskLog.ts"
 import * as TaskNotice from "./TaskNotice.ts"
-import * as TaskRecords from "./TaskRecords.ts"
+import type * as TaskRecords from "./TaskRecords.ts"
 import type { ToolFailure } from "./Tool.ts"
 import { Workspace } from "./Workspace.ts"
 

@@ -1,6 +1,9 @@
 /**
  * Owns which tools a session has: registered in a scope, looked up by name or alias, listed in an order that never moves. Our own come
  * first and those of servers behind them, so that a server's tools never move ours.
+ *
+ * Tools are what a prompt begins with, so what was told once stays as it is: one that comes later is told behind all others, and left out
+ * until it is asked for where schemas can be; one that goes stays listed. Whoever tells the model what changed asks for `news`.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,7 +27,9 @@ export class ToolCatalog extends Context.Service<
     readonly names: () => ReadonlyArray<string>
     /** What the model is told, sorted: adding a tool never moves another. */
     readonly schemas: () => ReadonlyArray<ToolSchema>
-    /** Decides, once, whether schemas are deferred. */
+    /** What has come, gone or changed since this was last asked, for the model; nothing before the latch. */
+    readonly news: () => string | undefined
+    /** Decides, once, whether schemas are deferred. From here on what is told only grows. */
     readonly latch: (capacity: Deferral.Capacity, above: number) => Deferral.Plan
     readonly deferral: () => Deferral.Deferral
     /** Deferred tools that a query means; from now on the model may be told their schemas. */
@@ -54,14 +59,28 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
     if (deferral === "none") byName.delete(finder)
     return [...byName.values()].sort(order)
   }
-  const schemas = () => {
+  /** Registered when the model had been told its tools already. */
+  const late = new Set<string>()
+  const isDeferred = (tool: Tool<never>) => deferral !== "none" && (tool.deferred || late.has(tool.name))
+  const present = () => {
     const tools = visible().filter((tool) => tool.listed)
-    const direct = tools.filter((tool) => !tool.deferred || deferral === "none").map(schemaOf)
-    const deferred = tools.filter((tool) => tool.deferred && deferral !== "none")
+    const direct = tools.filter((tool) => !isDeferred(tool)).map(schemaOf)
+    const deferred = tools.filter(isDeferred)
     if (deferral === "api") return [...direct, ...deferred.map((tool) => ({ ...schemaOf(tool), defer_loading: true }))]
     const asked = [...found].flatMap((name) => deferred.find((tool) => tool.name === name) ?? [])
     return [...direct, ...asked.map(schemaOf)]
   }
+  /** What the model has been told, in that order. */
+  let latched: Map<string, ToolSchema> | undefined
+  const schemas = () => {
+    const now = present()
+    if (latched === undefined) return now
+    for (const schema of now) if (!latched.has(schema.name)) latched.set(schema.name, schema)
+    return [...latched.values()]
+  }
+  let known: ReadonlyMap<string, string> | undefined
+  const spelled = () =>
+    new Map(visible().flatMap((tool) => (tool.listed ? [[tool.name, JSON.stringify(schemaOf(tool))]] : [])))
 
   return {
     register: Effect.fnUntraced(function* <R>(tool: Tool<R>) {
@@ -72,6 +91,7 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
       yield* Effect.acquireRelease(
         Effect.sync(() => {
           registered.push(ready)
+          if (latched?.has(ready.name) === false) late.add(ready.name)
           told = undefined
         }),
         () =>
@@ -87,31 +107,53 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
     },
     names: () => visible().flatMap((tool) => (tool.listed ? [tool.name] : [])),
     schemas: () => (told ??= schemas()),
+    news: () => {
+      if (known === undefined) return undefined
+      const before = known
+      known = spelled()
+      return newsOf(before, known, deferral)
+    },
     latch: (capacity, above) => {
       const plan = Deferral.plan(visible(), capacity, above)
       deferral = plan.deferral
+      latched = new Map(present().map((schema) => [schema.name, schema]))
+      known = spelled()
       told = undefined
       return plan
     },
     deferral: () => deferral,
     search: (query, most) => {
-      const matches = Deferral.search(
-        query,
-        visible().filter((tool) => tool.deferred),
-        most,
-      )
+      const matches = Deferral.search(query, visible().filter(isDeferred), most)
       const before = found.size
       for (const { name } of matches) found.add(name)
       if (deferral === "client" && found.size > before) told = undefined
       return matches
     },
     hint: (name) => {
-      const isUnseen = registered.some((tool) => tool.name === name && tool.deferred) && !found.has(name)
+      const isUnseen = registered.some((tool) => tool.name === name && isDeferred(tool)) && !found.has(name)
       return deferral === "none" || !isUnseen
         ? ""
         : `\nYou have not seen its schema: call ${finder} with the query "select:${name}" first, then make the call again.`
     },
   }
+}
+
+/** For a message to the model; nothing when nothing changed. */
+const newsOf = (
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+  deferral: Deferral.Deferral,
+): string | undefined => {
+  const added = [...after.keys()].filter((name) => !before.has(name))
+  const gone = [...before.keys()].filter((name) => !after.has(name))
+  const changed = [...after].filter(([name, schema]) => before.has(name) && before.get(name) !== schema)
+  const how = deferral === "none" ? "" : ` (${finder} shows you their schemas)`
+  const lines = [
+    ...(added.length > 0 ? [`These tools are available from now on${how}: ${added.join(", ")}`] : []),
+    ...(gone.length > 0 ? [`These tools are no longer available, do not call them: ${gone.join(", ")}`] : []),
+    ...changed.map(([name, schema]) => `The tool ${name} has changed, and is from now on: ${schema}`),
+  ]
+  return lines.length === 0 ? undefined : lines.join("\n")
 }
 
 const isServers = ({ name }: Tool<never>): boolean => name.startsWith("mcp__")

@@ -129,9 +129,9 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * The steps of a call: look-up with aliases, schema and effects (`look`), semantic checks, whoever speaks before a tool, the
-   * decision, the denial, the budget, the record of the attempt, the run, the bounds of its result, whoever speaks after a tool, what
-   * else it says to the model, and what kind of end it was.
+   * The steps of a call: look-up with aliases, schema and effects (`look`), semantic checks, the classifier's early start, whoever
+   * speaks before a tool, the decision, the denial, the budget, the record of the attempt, the run, the bounds of its result, whoever
+   * speaks after a tool, what else it says to the model, and what kind of end it was.
    */
   const attempt = Effect.fnUntraced(function* (prepared: Ready) {
     // What a call would touch is judged by the world as it is now, not as it was when the model made the call.
@@ -140,10 +140,13 @@ const make = Effect.gen(function* () {
     const valid = yield* Effect.result(found.invocation.validate)
     if (valid._tag === "Failure") return yield* answer(found.call, "failed", valid.failure.message)
 
+    // Hooks may take their time; the classifier judges meanwhile.
+    const { concerns } = yield* HookEngine
+    const foreseen = concerns("PreToolUse", found.tool.name) ? yield* permissions.foresee(found.ask) : undefined
     const spoken = yield* spokenAbout(found)
     if (spoken._tag === "Rejected") return yield* answer(spoken.call, "failed", spoken.why)
 
-    const decided = yield* permissions.decide(spoken.ask)
+    const decided = yield* permissions.decide(spoken.ask, foreseen)
     const { ready, decision } = yield* rewritten(spoken, decided)
     if (ready._tag === "Rejected") return yield* answer(ready.call, "failed", ready.why)
     const { call } = ready

@@ -24,10 +24,7 @@ describe("AgentListing", () => {
     )
     assert.strictEqual(line(agent("a", { tools: ["Read"], memory: "user" })), "- a: does a (Tools: Read, Write, Edit)")
     assert.strictEqual(line(agent("a", { tools: ["Read"], disallowedTools: ["Read"] })), "- a: does a (Tools: None)")
-    assert.strictEqual(
-      line(agent("a", { forkContext: true, whenToUse: "now" })),
-      "- a: now (Properties: access to current context; Tools: All tools)",
-    )
+    assert.strictEqual(line(agent("a", { forkContext: true, whenToUse: "now" })), "- a: now (Tools: All tools)")
   })
 
   it("has one order, whatever the order they were found in", () => {

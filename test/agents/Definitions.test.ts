@@ -48,6 +48,45 @@ const snapshot = Effect.flatMap(Definitions, ({ current }) => current)
 const given = ({ active }: Snapshot, name: string) => active.find((one) => one.name === name)
 
 describe("Definitions", () => {
+  it.effect("says of fields that need what does not exist yet that they have no effect", () =>
+    Effect.gen(function* () {
+      const { diagnostics } = yield* snapshot
+      assert.deepStrictEqual(
+        diagnostics.map(({ about, line }) => [about, line]),
+        [
+          ["background", 4],
+          ["forkContext", 5],
+        ],
+      )
+      assert.match(diagnostics[1]?.message ?? "", /no effect in this version: the agent starts with its prompt alone/)
+    }).pipe(
+      Effect.provide(
+        world({
+          files: {
+            "/repo/app/.claude/agents/a.md": agent("a", "b", "background: true\nforkContext: true\n"),
+          },
+        }),
+      ),
+    ),
+  )
+
+  it.effect("says of hooks what will not run", () =>
+    Effect.gen(function* () {
+      const { active, diagnostics } = yield* snapshot
+      assert.isDefined(active.find(({ name }) => name === "guard"))
+      assert.deepStrictEqual(
+        diagnostics.flatMap(({ about, line, message }) => (about === "hooks" && line === 4 ? [message] : [])),
+        ['PreToolUs: there is no event "PreToolUs"; did you mean "PreToolUse"? It is ignored.'],
+      )
+    }).pipe(
+      Effect.provide(
+        world({
+          files: { "/repo/app/.claude/agents/guard.md": agent("guard", "guards", "hooks:\n  PreToolUs: []\n") },
+        }),
+      ),
+    ),
+  )
+
   it.effect("has the built-in agents where there is nothing else", () =>
     Effect.gen(function* () {
       const { active, failed } = yield* snapshot

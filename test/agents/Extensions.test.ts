@@ -132,6 +132,18 @@ describe("agents that people define", () => {
     }).pipe(Effect.scoped, Effect.provide(world)),
   )
 
+  it.effect("that a session is end it with their Stop hooks, not those they send out", () =>
+    Effect.gen(function* () {
+      const own = { hooks: [{ type: "command", command: "check" }] }
+      const agents = JSON.stringify({ boss: { description: "x", prompt: "You are the boss.", hooks: { Stop: [own] } } })
+      const open = (agent?: string) =>
+        Effect.flatMap(Agents, (all) => all.open({ tools: Toolset.all, agents, ...(agent !== undefined && { agent }) }))
+      const events = (yield* open("boss")).hooks().map(({ event }) => event)
+      assert.deepStrictEqual(events, ["Stop"])
+      assert.deepStrictEqual((yield* open()).hooks(), [])
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+
   it("cannot be stricter than whoever sends them out, and never looser", () => {
     assert.strictEqual(modeOf("bypassPermissions", "plan"), "bypassPermissions")
     assert.strictEqual(modeOf("acceptEdits", "default"), "acceptEdits")
@@ -178,6 +190,15 @@ describe("skills and commands", () => {
       const said = plainText(requests[0]?.body.messages[0]?.content ?? "")
       assert.include(said, "<command-name>/deploy</command-name>")
       assert.notInclude(said, "/deploy prod")
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+
+  it.effect("that are typed are not suggested besides", () =>
+    Effect.gen(function* () {
+      const { requests } = yield* saying("/greet")
+      const said = plainText(requests[0]?.body.messages[0]?.content ?? "")
+      assert.include(said, "with a bow")
+      assert.notInclude(said, "By its words")
     }).pipe(Effect.scoped, Effect.provide(world)),
   )
 

@@ -61,13 +61,28 @@ describe("a prompt with hooks", () => {
   )
 })
 
+describe("a session that a hook does not let begin", () => {
+  it.effect("answers its first prompt with why, and goes on after it", () =>
+    Effect.gen(function* () {
+      const hooks = yield* Hooks
+      yield* hooks.on("SessionStart", () => Effect.succeed({ continue: false, stopReason: "Not on a Sunday." }))
+      const agent = yield* open()
+      const refused = yield* hurried(Stream.runCollect(agent.prompt("Hello")))
+      assert.deepInclude(ended(refused).terminal, { reason: "hook_stopped", detail: "Not on a Sunday." })
+      assert.lengthOf(yield* ScriptedModel.requests, 0)
+      assert.strictEqual(ended(yield* hurried(Stream.runCollect(agent.prompt("echo")))).result, "Echoed.")
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+})
+
 describe("the end of a turn with hooks", () => {
   it.effect("is put off by one that is not satisfied, which is told that it did so", () =>
     Effect.gen(function* () {
       const hooks = yield* Hooks
       const active: Array<boolean> = []
-      yield* hooks.on("Stop", ({ stop_hook_active }) => {
+      yield* hooks.on("Stop", ({ background_tasks, session_crons, stop_hook_active }) => {
         active.push(stop_hook_active)
+        assert.deepStrictEqual([background_tasks, session_crons], [[], []])
         return Effect.succeed(stop_hook_active ? {} : { decision: "block", reason: "Do it once more." })
       })
       const events = yield* said("Hello")
@@ -85,6 +100,36 @@ describe("the end of a turn with hooks", () => {
       assert.strictEqual(ended(events).terminal.reason, "completed")
       assert.lengthOf(transitions(events), 8)
       assert.match(only(events, "Diagnosed")[0]?.message ?? "", /kept this turn from ending 8 times/)
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+
+  it.effect("counts anew with every turn", () =>
+    Effect.gen(function* () {
+      const hooks = yield* Hooks
+      let calls = 0
+      yield* hooks.on("Stop", () => Effect.succeed(++calls % 6 === 0 ? {} : { decision: "block", reason: "More." }))
+      const agent = yield* open()
+      for (let turn = 0; turn < 3; turn++) {
+        const events = yield* hurried(Stream.runCollect(agent.prompt("Hello")))
+        assert.lengthOf(transitions(events), 5, `turn ${turn}`)
+      }
+    }).pipe(Effect.scoped, Effect.provide(world)),
+  )
+
+  it.effect("by a hook is the end of that turn alone", () =>
+    Effect.gen(function* () {
+      const hooks = yield* Hooks
+      yield* hooks.on("UserPromptSubmit", ({ prompt }) =>
+        Effect.succeed(prompt.includes("secret") ? { continue: false, stopReason: "No secrets." } : {}),
+      )
+      let ends = true
+      yield* hooks.on("Stop", () => Effect.succeed({ continue: !ends, stopReason: "Enough." }))
+      const agent = yield* open()
+      const say = (prompt: string) => hurried(Stream.runCollect(agent.prompt(prompt)))
+      assert.strictEqual(ended(yield* say("a secret")).terminal.reason, "hook_stopped")
+      assert.strictEqual(ended(yield* say("echo")).terminal.reason, "stop_hook_prevented")
+      ends = false
+      assert.strictEqual(ended(yield* say("echo")).result, "Echoed.")
     }).pipe(Effect.scoped, Effect.provide(world)),
   )
 

@@ -230,7 +230,32 @@ describe("Turn", () => {
       assert.strictEqual(ended(events).terminal.reason, "max_turns")
       assert.strictEqual(ended(events).result, "Half done.")
       assert.strictEqual(requests.length, 3)
-      assert.deepStrictEqual(requests[2]?.body.tool_choice, { type: "none" })
+      // To forbid them would void the cache of the whole conversation.
+      assert.isUndefined(requests[2]?.body.tool_choice)
+    }),
+  )
+
+  it.effect("forbids a model its tools that calls them all the same when it is asked for a summary", () =>
+    Effect.gen(function* () {
+      const { events, requests } = yield* play(
+        {
+          rules: [
+            {
+              reply: ({ body }) =>
+                body.tool_choice === undefined ? [{ tool: "Echo", input: { text: "again" } }] : "Half done.",
+            },
+          ],
+        },
+        "Go",
+        { maxTurns: 2 },
+      )
+      assert.strictEqual(ended(events).terminal.reason, "max_turns")
+      assert.strictEqual(ended(events).result, "Half done.")
+      assert.strictEqual(only(events, "ToolStarted").length, 2)
+      assert.deepStrictEqual(
+        requests.map(({ body }) => body.tool_choice),
+        [undefined, undefined, undefined, { type: "none" }],
+      )
     }),
   )
 

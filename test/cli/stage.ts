@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Health from "../../src/context/compaction/Health.ts"
 import type { Agent } from "../../src/agents/Agent.ts"
 import { parse } from "../../src/cli/Argv.ts"
 import type { SessionArgs } from "../../src/cli/SessionArgs.ts"
@@ -70,6 +71,7 @@ export const make = Effect.fnUntraced(function* (
     journalPath: "/c/journal",
     transcriptPath: "/c/transcript",
     tools: () => ["Read"],
+    context: Effect.succeed(Health.empty),
     controls: Effect.sync(() => ({ ...controls })),
     problems: [],
     initialPrompt: undefined,

@@ -8,6 +8,7 @@ import * as ContextSettings from "../../src/context/ContextSettings.ts"
 import * as GitText from "../../src/context/GitText.ts"
 import * as SessionText from "../../src/context/SessionText.ts"
 import * as SystemPrompt from "../../src/context/SystemPrompt.ts"
+import { boundary } from "../../src/model/CachePlan.ts"
 import { Git } from "../../src/platform/Git.ts"
 import type { HostFacts } from "../../src/platform/Host.ts"
 import { Process, ProcessError, type RunOptions } from "../../src/platform/Process.ts"
@@ -66,7 +67,7 @@ describe("the text a session begins with", () => {
       const [everyone, coding, session = "", asked = ""] = texts(made)
       assert.deepStrictEqual([everyone, coding], [SystemPrompt.everyone, SystemPrompt.coding])
       const order = [
-        SystemPrompt.boundary,
+        boundary,
         "Working directory: /repo",
         "1 modified, 1 untracked",
         "new.ts",

@@ -1,6 +1,7 @@
 /** Every event of the table, fired by a real session, heard by every kind of hook that may answer it, at every depth. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -9,7 +10,7 @@ import * as Toolset from "../../src/agents/Toolset.ts"
 import { type Pending, pendingKinds } from "../../src/hooks/HookEvent.ts"
 import { eventNames, specOf } from "../../src/hooks/HookEvents.ts"
 import { ended, only } from "../agents/session.ts"
-import { call, type Case, check, kindsOf, objectorsOf, staged } from "./conformance.ts"
+import { call, type Case, check, kindsOf, objectorsOf, type Stage, staged, until } from "./conformance.ts"
 import { scenarios, terminal } from "./scenarios.ts"
 
 /** Everything that could fire an event. */
@@ -61,7 +62,6 @@ describe("the table", () => {
     const tools = Toolset.all.map(({ name }) => name)
     const landed: Readonly<Record<Pending, boolean>> = {
       // The first thing that each of them must have.
-      compaction: sources.some((text) => /CompactBoundary|_tag: "Compacted"|"\/compact"/.test(text)),
       mcp: sources.some((text) => text.includes("HookMcp")) || tools.some((name) => name.startsWith("ListMcp")),
       teams: tools.some((name) => name.startsWith("Team") || name === "SendMessage"),
       worktrees:
@@ -75,7 +75,7 @@ describe("the table", () => {
     )
     assert.deepStrictEqual(
       eventNames.filter((event) => specOf(event).pending !== undefined).toSorted(),
-      "Elicitation ElicitationResult PostCompact PreCompact TeammateIdle WorktreeCreate WorktreeRemove".split(" "),
+      "Elicitation ElicitationResult TeammateIdle WorktreeCreate WorktreeRemove".split(" "),
     )
   })
 
@@ -99,6 +99,51 @@ describe("the table", () => {
   it("has a scenario for every event that can happen, and none for others", () => {
     assert.deepStrictEqual(Object.keys(scenarios).toSorted(), built.toSorted())
   })
+})
+
+describe("a skill that changes while a session runs", () => {
+  const one = (answers: string): Case => ({
+    event: "ConfigChange",
+    depth: "main",
+    kinds: ["command"],
+    blocks: false,
+    settings: {
+      hooks: {
+        ConfigChange: [{ matcher: "skills", hooks: [{ type: "command", command: `cat >> ../heard; ${answers}` }] }],
+      },
+    },
+  })
+  const skill = (stage: Stage, name: string, what: string) =>
+    stage.put(`work/.claude/skills/${name}/SKILL.md`, `---\ndescription: Makes ${what}\n---\nDo it.\n`)
+  /** Some changes until somebody hears, as watching begins in its own time, then one more. */
+  const played = (stage: Stage, comes: boolean) =>
+    stage.session({}, ({ say }) =>
+      Effect.gen(function* () {
+        let times = 0
+        const write = Effect.sync(() => skill(stage, "knit", `socks ${++times}`))
+        yield* Effect.race(stage.untilHeard, Effect.repeat(write, Schedule.spaced("50 millis")))
+        skill(stage, "weave", "scarves")
+        const heardLast = Effect.map(stage.heard, (heard) => JSON.stringify(heard).includes("skills/weave/SKILL.md"))
+        yield* until(heardLast, "the last change")
+        const told = Effect.map(stage.asked, (asked) => asked.join("\n").includes("scarves"))
+        // It is looked for again once the hook has ended, which nobody hears of.
+        yield* comes ? until(Effect.andThen(say("Hello."), told), "the skill") : say("Hello.")
+        assert.strictEqual(yield* told, comes)
+      }),
+    )
+
+  it.live("is told to ConfigChange", () =>
+    staged(one("exit 0"), (stage) =>
+      Effect.gen(function* () {
+        yield* played(stage, true)
+        const [heard] = (yield* stage.heard).command ?? []
+        check(one(""), heard)
+        assert.deepInclude(heard, { source: "skills", file_path: `${stage.work}/.claude/skills/knit/SKILL.md` })
+      }),
+    ),
+  )
+
+  it.live("stays out of it where the hook says so", () => staged(one("exit 2"), (stage) => played(stage, false)))
 })
 
 describe("at the terminal", () => {

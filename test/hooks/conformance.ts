@@ -221,7 +221,7 @@ const acted = Effect.fnUntraced(function* <A, E>(
 })
 
 /** Waits for a fact that no event tells of: a file that another process writes, a request that a server got. */
-export const until = (fact: Effect.Effect<boolean>, what: string) =>
+export const until = <E = never>(fact: Effect.Effect<boolean, E>, what: string) =>
   fact.pipe(
     Effect.repeat({ schedule: Schedule.spaced("5 millis"), until: (so) => so }),
     Effect.asVoid,
@@ -287,12 +287,21 @@ const listening = Effect.fnUntraced(function* (blocks: boolean) {
   return { posted, url: `http://127.0.0.1:${address.port}/hook` }
 })
 
-/** A model that does what it is told: `do {"tool":…,"input":…}`, `send <task>`, `fail`. */
+/** So many failures, each another one, that a few of them fill the small window of these sessions: nothing of them may be lost. */
+const failures = (round: number) =>
+  `for i in $(seq 1 240); do echo "Error: case $i of round ${round} failed at src/case$i.ts:$i"; done`
+
+/** A model that does what it is told: `do {"tool":…,"input":…}`, `send <task>`, `fill`, `fail`. */
 const book = (blocks: boolean): Playbook => ({
   rules: [
     {
       when: ({ system }) => system.includes(judge.prompt) || system.includes(judge.agent),
       reply: JSON.stringify(blocks ? { ok: false, reason: objection } : { ok: true }),
+    },
+    { when: { user: "goes on from a summary that you write now" }, reply: "<summary>It was filled.</summary>" },
+    {
+      when: (told) => taskIn(told.prompt) === "fill" && told.turn < 8,
+      reply: ({ turn }) => [{ tool: "Bash", input: { command: failures(turn) } }],
     },
     { when: { system: "may make a tool call" }, reply: '{"behavior":"deny","reason":"not wanted"}' },
     { when: (told) => told.results.length === 0 && taskOf(told) === "fail", faults: [{ status: 401 }] },
@@ -309,7 +318,8 @@ const book = (blocks: boolean): Playbook => ({
   ],
 })
 
-const taskOf = ({ user }: Told): string | undefined => /^(?:do|send|fail)\b.*$/m.exec(user)?.[0]
+const taskIn = (said: string): string | undefined => /^(?:do|send|fail|fill)\b.*$/m.exec(said)?.[0]
+const taskOf = ({ user }: Told): string | undefined => taskIn(user)
 
 const decodeCall = Schema.decodeUnknownSync(
   Schema.fromJsonString(Schema.Struct({ tool: Schema.String, input: Schema.Record(Schema.String, Schema.Unknown) })),
@@ -319,7 +329,7 @@ export const call = (tool: string, input: object): string => `do ${JSON.stringif
 
 const world = (root: string, blocks: boolean) => {
   const facts = {
-    env: { PATH: process.env["PATH"], CLAUDE_CODE_ENABLE_TODO_TOOLS: "1" },
+    env: { PATH: process.env["PATH"], CLAUDE_CODE_ENABLE_TODO_TOOLS: "1", CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "2" },
     cwd: path.join(root, "work"),
     home: root,
     configDir: path.join(root, "config"),

@@ -68,6 +68,16 @@ const goesOn = (stage: Stage, events: Events) =>
     Effect.sync(() => assert.include(transitions(own(stage, events)), "stop_hook_blocking")),
   )
 
+/** A conversation that is summed up: because a person wants it, or because there is no room left. */
+const summedUp = (stage: Stage) =>
+  stage.depth === "main"
+    ? stage.session({ model: "opus" }, ({ say }) =>
+        Effect.forEach(["Hello. ".repeat(500), "Go on.", "/compact be brief"], say, { discard: true }),
+      )
+    : stage.does("fill", { model: "opus" })
+
+const layersOf = (events: Events) => only(events, "Compacted").map(({ layer }) => layer)
+
 /** A session that is opened, and closed again. */
 const opened = (stage: Stage, options = {}) => stage.session(options, () => Effect.void)
 
@@ -184,6 +194,12 @@ export const scenarios: Readonly<Partial<Record<HookEventName, Scenario>>> = {
   SubagentStop: { depths: ["subagent"], play: (stage) => stage.does("Look around."), held: goesOn },
   Stop: { depths: mainOnly, play: (stage) => stage.does("Hello."), held: goesOn },
   StopFailure: { depths: both, play: (stage) => stage.does("fail") },
+  PreCompact: {
+    depths: both,
+    play: summedUp,
+    held: says((_, events) => assert.notInclude(layersOf(events), "summary")),
+  },
+  PostCompact: { depths: both, play: summedUp },
   PreToolUse: {
     depths: both,
     matcher: "Bash",

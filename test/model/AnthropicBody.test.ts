@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Body from "../../src/model/AnthropicBody.ts"
-import * as Ledger from "../../src/model/Ledger.ts"
 import type { ProviderRequest } from "../../src/model/Provider.ts"
-import * as Sha256 from "../../src/platform/Sha256.ts"
 import type { Message } from "../../src/protocol/Message.ts"
 
 const tool = (name: string) => ({ name, description: name, input_schema: { type: "object" } })
@@ -32,6 +30,30 @@ const marks = (blocks: ReadonlyArray<{ readonly cache_control?: object }>) =>
   blocks.map((block) => (block.cache_control === undefined ? "." : "x")).join("")
 
 describe("AnthropicBody", () => {
+  it("sends no half of a character, which the service refuses, and leaves what only looks like one", () => {
+    const half = "🎉".slice(0, 1)
+    const literal = String.raw`\ud83c \\ud83c`
+    const body = text({
+      ...base,
+      system: [{ type: "text", text: `A${half}` }],
+      tools: [{ ...tool("Read"), description: `${half}🎉` }],
+      messages: [
+        { role: "user", content: `cut ${half}` },
+        { role: "assistant", content: literal },
+        { role: "user", content: `${half}${half} 🎉 ${half}` },
+      ],
+    })
+    assert.notMatch(body, /(?<!\\)\\ud/i)
+    const { messages, system, tools } = JSON.parse(body)
+    const texts = messages.map((message: Message) => message.content).flat()
+    assert.deepStrictEqual(
+      texts.map((block: { readonly text: string }) => block.text),
+      ["cut \ufffd", literal, "\ufffd\ufffd 🎉 \ufffd"],
+    )
+    assert.strictEqual(system[0].text, "A\ufffd")
+    assert.strictEqual(tools[0].description, "\ufffd🎉")
+  })
+
   it("puts the tools that the service runs behind our own", () => {
     const search = { type: "web_search_20250305", name: "web_search", max_uses: 8 }
     const names = (request: ProviderRequest) => sent(request).tools.map((one) => ("name" in one ? one.name : ""))
@@ -89,28 +111,6 @@ describe("AnthropicBody", () => {
     const head = (n: number) => text({ ...base, messages: [first, ...later(n)] }).split('"0"')[0]
     assert.strictEqual(head(4), head(8))
   })
-})
-
-describe("Ledger", () => {
-  it("changes in the layer that changed, and hashes each message once", () => {
-    let hashed = 0
-    const ledger = Ledger.make((text) => {
-      hashed++
-      return Sha256.hex(text)
-    })
-    const one: Message = { role: "user", content: "one" }
-    const two: Message = { role: "assistant", content: "two" }
-    const first = ledger({ ...base, messages: [one] })
-    assert.deepStrictEqual(ledger({ ...base, messages: [one] }), first)
-    assert.strictEqual(hashed, 3)
-    const longer = ledger({ ...base, messages: [one, two] })
-    assert.strictEqual(hashed, 4)
-    assert.deepStrictEqual(longer.slice(0, 2), first.slice(0, 2))
-    assert.notStrictEqual(longer[2], first[2])
-    assert.notStrictEqual(ledger({ ...base, messages: [two, one] })[2], longer[2])
-    assert.notStrictEqual(ledger({ ...base, tools: [tool("Read")], messages: [one] })[0], first[0])
-  })
-
   it("marks nothing for a service that takes no breakpoints", () => {
     const marked: ProviderRequest = {
       ...base,

@@ -37,9 +37,12 @@ describe("Project", () => {
   })
 
   it("turns a system message into a reminder for models that take none in the middle", () => {
-    const system: ReadonlyArray<Message> = [{ role: "system", content: "Be kind" }]
+    const system: ReadonlyArray<Message> = [
+      { role: "user", content: "Hello" },
+      { role: "system", content: "Be kind" },
+    ]
     assert.strictEqual(Project.messages(system, by(opus.id)), system)
-    const [reminder] = Project.messages(system, { ...by(opus.id), spec: resolve("claude-sonnet-5").spec })
+    const [, reminder] = Project.messages(system, { ...by(opus.id), spec: resolve("claude-sonnet-5").spec })
     assert.strictEqual(reminder?.role, "user")
     assert.include(JSON.stringify(reminder?.content), "<system-reminder>\\nBe kind")
   })

@@ -49,11 +49,12 @@ const gate = Effect.fnUntraced(function* (rules: ReadonlyArray<RuleText>, mode: 
     emit: (event: Event) => Effect.sync(() => void events.push(event)),
     history: History.from([]),
   }
-  const { decide } = yield* Permissions.make(book, { home: "/h", roots: ["/w"], cwd: () => "/w" }).pipe(
+  const permissions = yield* Permissions.make(book, { home: "/h", roots: ["/w"], cwd: () => "/w" }).pipe(
     Effect.provideService(Controls.Controls, controls),
     // Nothing else of a recorder is used here.
     Effect.provideService(Recorder, Recorder.of({ ...unused, ...recorder })),
   )
+  const decide = (ask: Permissions.Ask) => permissions.decide(ask)
   return { decide, events, book, controls, tags: () => events.map(({ _tag }) => _tag) }
 })
 

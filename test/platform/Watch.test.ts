@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as fs from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
 import * as os from "node:os"
 import * as path from "node:path"
 import { layer } from "../../src/platform/NodeWatch.ts"
@@ -34,6 +36,21 @@ const after = (
   )
 
 describe("Watch", () => {
+  it.live("is left at once, though a directory does not answer", () =>
+    Effect.gen(function* () {
+      const { open } = yield* Watch
+      // What watches is loaded at first use.
+      yield* Effect.asVoid(Effect.scoped(open([temp])))
+      const { readdir } = fs.promises
+      Object.assign(fs.promises, { readdir: () => new Promise<never>(() => {}) })
+      syncBuiltinESMExports()
+      const opened = yield* Effect.timeoutOption(Effect.scoped(open([temp])), "100 millis")
+      Object.assign(fs.promises, { readdir })
+      syncBuiltinESMExports()
+      assert.isTrue(Option.isNone(opened))
+    }).pipe(Effect.provide(layer)),
+  )
+
   it.live("tells of a change of a file, once for many writes", () =>
     Effect.gen(function* () {
       const file = path.join(temp, "one.json")

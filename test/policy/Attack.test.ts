@@ -26,6 +26,8 @@ describe("rules that allow a program", () => {
     "a[$(touch pwned)]=1; ls -la",
     "ls() { touch pwned; }; ls -la",
     "ls -la $(coproc touch pwned)",
+    "cat < /dev/tcp/192.0.2.1/80",
+    "echo a 3<>/dev/udp/192.0.2.1/53",
   ])
     it(`do not allow ${JSON.stringify(line)}`, () => assert.strictEqual(decided(rules, line), "ask"))
 
@@ -38,6 +40,13 @@ describe("rules that allow a program", () => {
     "x=1; echo $((x + 1))",
   ])
     it(`allow ${JSON.stringify(line)}`, () => assert.strictEqual(decided(rules, line), "allow"))
+})
+
+describe("a rule that forbids a file", () => {
+  it("holds for a pattern that matches nothing, which is a name to the shell", () => {
+    assert.strictEqual(decided("deny Read(\\[id\\].key)", "cat [id].key"), "deny")
+    assert.strictEqual(decided("deny Read(\\[id\\].key)", "cat [id].ts"), "allow")
+  })
 })
 
 describe("a look at a clean repository", () => {

@@ -42,6 +42,9 @@ const words: ReadonlyArray<BashCase> = [
   not("x='.en\\v*'; cat $x"),
   not("x='.en\\v'; cat $x"),
   not("cat $'secr\\xc3\\xa9t'"),
+  not("cat $'\\x{2e}env'"),
+  not("sort $'\\x{2d}opwned' a"),
+  not("cat $'\\u017f'"),
   not('cat $"a.txt"'),
   not("TEXTDOMAINDIR=/w/loc; ls"),
   not("cat a=~/:~"),
@@ -70,6 +73,9 @@ const variables: ReadonlyArray<BashCase> = [
 
 /** Programs that do more than their options seem to say. */
 const programs: ReadonlyArray<BashCase> = [
+  not("toybox rm x", { variants: ["rm x"] }),
+  not("fakeroot -- rm x", { variants: ["rm x"] }),
+  not("runuser -u me -- rm x", { variants: ["rm x"] }),
   only("od -c -w .env", { reads: ["/w/.env"] }),
   only("od --strings .env", { reads: ["/w/.env"] }),
   only("od --width=4 a", { reads: ["/w/a"] }),
@@ -91,8 +97,28 @@ const programs: ReadonlyArray<BashCase> = [
   not("rsync -a src x", { reads: ["/w/src/**"] }),
 ]
 
+/** Options that nobody expected still search everything below. */
+const searches: ReadonlyArray<BashCase> = [
+  not("grep -R x .", { reads: ["/w/**"], unknown: true }),
+  not("grep --recurs x src", { reads: ["/w/src/**"], unknown: true }),
+  not("egrep --dereference-rec x", { reads: ["/w/**"], unknown: true }),
+  not("rg -L x", { reads: ["/w/**"], unknown: true }),
+  not("rg -z x src", { reads: ["/w/src/**"], unknown: true }),
+  not("diff -r c d", { reads: ["/w/c/**", "/w/d/**"], unknown: true }),
+  not("grep --no-group-separator x a", { reads: ["/w/a"] }),
+]
+
 /** A name that the line itself makes lead elsewhere. */
 const moved: ReadonlyArray<BashCase> = [
+  not("touch d/../x", { writes: ["/w/x"], unknown: true }),
+  not("cat d/../x", { reads: ["/w/x"], unknown: true }),
+  not("echo a > d/../x", { writes: ["/w/x"], unknown: true }),
+  not("cd d; touch ../x", { writes: ["/w/x"], unknown: true }),
+  not("cp x/* d", { writes: ["/w/d", "/w/d/*"] }),
+  not("mv x/.e* d/", { writes: ["/w/d/.e*"] }),
+  not("cp a d*", { writes: ["/w/d*", "/w/d*/a"] }),
+  not("cp -t d x/?", { writes: ["/w/d/?"] }),
+  not("cp -d l? t && touch t/lk/x", { writes: ["/w/t/lk/x", "/w/lk/x", "/w/l?/lk/x"] }),
   not("mv link x && cp config x/config", { writes: ["/w/x/config", "/w/link/config"] }),
   not("mv link d/ && touch d/link/f", { writes: ["/w/link/f"] }),
   not("cp -d link x && echo a > x/config", { writes: ["/w/link/config"] }),
@@ -113,5 +139,6 @@ export const attackCases: ReadonlyArray<BashCase> = [
   ...words,
   ...variables,
   ...programs,
+  ...searches,
   ...moved,
 ]

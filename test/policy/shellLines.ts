@@ -445,6 +445,7 @@ export const generator = (seed: number) => {
       () => `'${word}'`,
       () => `${word.slice(0, at)}\\${word.slice(at)}`,
       () => `$'${word.slice(0, at)}\\x${word.charCodeAt(at).toString(16).padStart(2, "0")}${word.slice(at + 1)}'`,
+      () => `$'${word.slice(0, at)}\\x{${word.charCodeAt(at).toString(16)}}${word.slice(at + 1)}'`,
       () => `${word.slice(0, at)}\\\n${word.slice(at)}`,
       () => `$"${word}"`,
       () => `${word.slice(0, at)}[${word.charAt(at)}]${word.slice(at + 1)}`,

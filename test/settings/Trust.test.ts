@@ -20,6 +20,7 @@ describe("Trust", () => {
     [{ sandbox: { enabled: false } }, "sandbox.enabled"],
     [{ sandbox: { excludedCommands: ["docker"] } }, "sandbox.excludedCommands"],
     [{ disableAllHooks: false }, "disableAllHooks"],
+    [{ disableAllHooks: true }, "disableAllHooks"],
     [{ sandbox: { enabled: true } }, "sandbox.enabled"],
     [{ agents: { a: { prompt: "x", hooks: {} } } }, "agents"],
     [{ agents: { a: { prompt: "x", memory: "user" } } }, "agents"],
@@ -35,7 +36,7 @@ describe("Trust", () => {
   it.each([
     [{ model: "opus", outputStyle: "terse" }],
     [{ permissions: { deny: ["Bash"], ask: ["WebFetch"], defaultMode: "plan" } }],
-    [{ disableAllHooks: true, disableSkillShellExecution: true, autoMemoryEnabled: false }],
+    [{ disableSkillShellExecution: true, autoMemoryEnabled: false }],
     [{ hooks: {}, env: {}, permissions: { allow: [] } }],
     [{ agents: { a: { description: "x", prompt: "y" } } }],
     [{ somethingNew: { x: 1 } }],

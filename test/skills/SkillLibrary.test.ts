@@ -15,6 +15,24 @@ const descriptions = (loaded: {
 }) => Object.fromEntries(loaded.active.map(({ description, name }) => [name, description]))
 
 describe("SkillLibrary", () => {
+  it.live("says of hooks what will not run", () =>
+    inFolder(
+      {
+        ".claude/skills/a/SKILL.md":
+          "---\ndescription: x\nhooks:\n  Stop:\n    - hooks: [{ type: cmd }]\n---\nDo it.\n",
+      },
+      (folder) =>
+        Effect.gen(function* () {
+          const [one] = (yield* load(folder)).active
+          assert.deepInclude(one?.problems[0], {
+            line: 3,
+            message:
+              '"hooks": Stop.0.hooks.0: has the type "cmd", which is none of command, http, mcp_tool, prompt, agent. It is ignored.',
+          })
+        }),
+    ),
+  )
+
   it.live("puts the machine's before the person's, theirs before the project's, a skill before a command", () =>
     inFolder(
       {

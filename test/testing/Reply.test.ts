@@ -12,7 +12,7 @@ const plan = (steps: ReadonlyArray<Reply.Step>, more: Partial<Reply.Plan> = {}):
     steps,
     ending: {},
     pace: {},
-    prompt: { input: 10, cacheRead: 3, cacheWrite: 4, ttl: "5m", total: 17 },
+    prompt: { input: 10, cacheRead: 3, cacheWrite: 4, cacheWriteHour: 0, total: 17 },
     maxTokens: undefined,
     toolId: () => `call_${++calls}`,
     ...more,

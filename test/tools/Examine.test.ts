@@ -47,14 +47,16 @@ interface Place {
   ) => Effect.Effect<string>
 }
 
-const within = (test: (place: Place) => Effect.Effect<void, never, Workspace>) =>
+/** `first`: what stands at the beginning of PATH. */
+const within = (test: (place: Place) => Effect.Effect<void, never, Workspace>, first: ReadonlyArray<string> = []) =>
   Effect.acquireUseRelease(
     Effect.sync(() => fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "troupe-examine-")))),
     (temp) => {
       const [root, home] = [path.join(temp, "work"), path.join(temp, "home")]
       fs.mkdirSync(root)
       fs.mkdirSync(home)
-      const host = Host.layerTest({ env: { PATH: process.env.PATH }, cwd: root, home, tmpDir: os.tmpdir() })
+      const PATH = [...first.map((one) => one.replace("ROOT", root)), process.env.PATH].join(":")
+      const host = Host.layerTest({ env: { PATH }, cwd: root, home, tmpDir: os.tmpdir() })
       const platform = Layer.mergeAll(NodeFileSystem.layer, NodePath.layer, NodeProcess.layer, host)
       const services = Layer.mergeAll(
         Workspace.layer({ cwd: root, sessionId: "s" }),
@@ -151,6 +153,34 @@ describe("a file that no rule lets be read", () => {
     ),
   )
 
+  it.live("is found by searches whose options nobody knows, and behind a way back out of a link", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, root, write }) {
+        write(".env")
+        write("keys/one")
+        write("keys/sub/x")
+        write("src/x")
+        link("keys/sub", "l")
+        const rules = { allow: ["Bash(grep *)", "Bash(rg *)", "Bash(diff *)", "Bash(cat *)", "Bash(git *)"], ...secret }
+        for (const line of ["grep -R x .", "grep --recurs x .", "rg -uuL x", "rg -z x .", "diff -r . /nowhere"])
+          assert.strictEqual(yield* decided(line, rules), "deny", line)
+        for (const line of ["cat l/../one", "cd l; cat ../one"])
+          assert.strictEqual(yield* decided(line, rules), "ask", line)
+        for (const line of ["cd src && cd .. && cat src/x", "cat src/x | grep --no-group-separator x"])
+          assert.strictEqual(yield* decided(line, rules), "allow", line)
+        git(root, "init", "-q")
+        write("a")
+        git(root, "add", "a")
+        for (const line of ["git archive HEAD", "git stash show -p", "git log --cc"])
+          assert.strictEqual(yield* decided(line, rules), "allow", line)
+        git(root, "add", "-f", ".env")
+        for (const line of ["git archive HEAD", "git format-patch --stdout -1", "git stash show -p", "git log --cc"])
+          assert.strictEqual(yield* decided(line, rules), "deny", line)
+        assert.strictEqual(yield* decided("git stash push -m x", rules), "allow")
+      }),
+    ),
+  )
+
   it.live("is not read through a directory of /proc, which is another one for every process", () =>
     within(
       Effect.fnUntraced(function* ({ decided, write }) {
@@ -176,6 +206,28 @@ describe("a pattern", () => {
   )
 })
 
+describe("a PATH that leads into the workspace", () => {
+  it.live("makes a program of the workspace of a well-known name, so that is asked about", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, write }) {
+        const rules = { allow: ["Bash(npm test)"] }
+        for (const line of ["ls", "ls | wc -l", "npm test && ls"])
+          assert.strictEqual(yield* decided(line, rules), "allow", line)
+        write("tools/wc")
+        assert.strictEqual(yield* decided("ls"), "allow")
+        for (const line of ["ls | wc -l", "npm test && wc -l x"])
+          assert.strictEqual(yield* decided(line, rules), "ask", line)
+        write("node_modules/.bin/touch")
+        assert.strictEqual(yield* decided("touch x", {}, "acceptEdits"), "ask")
+        assert.strictEqual(yield* decided("mkdir x", {}, "acceptEdits"), "allow")
+        write("sub/x")
+        assert.strictEqual(yield* decided("cd sub && ls"), "ask")
+      }),
+      ["ROOT/tools", "node_modules/.bin"],
+    ),
+  )
+})
+
 describe("accepted edits", () => {
   it.live("do not reach a protected file by a name that the line itself makes", () =>
     within(
@@ -196,6 +248,36 @@ describe("accepted edits", () => {
           "cp --rec evil/. .",
         ])
           assert.strictEqual(yield* decide(line), "ask", line)
+      }),
+    ),
+  )
+})
+
+describe("accepted edits beside links", () => {
+  it.live("stay inside, whatever names a pattern or a way back makes", () =>
+    within(
+      Effect.fnUntraced(function* ({ decided, link, write }) {
+        for (const name of ["src/a", "src/b", "d/other", ".git/config", "new/.mcp.json", "new/pyrightconfig.json"])
+          write(name)
+        write("../outside/sub/x")
+        link("../outside/sub", "out")
+        const decide = (line: string) => decided(line, {}, "acceptEdits")
+        for (const line of ["cp src/* d", "mv src/* d/", "cp src/? d/ && cat d/a", "mkdir -p x && mv src/* x"])
+          assert.strictEqual(yield* decide(line), "allow", line)
+        for (const line of [
+          "touch out/../pwned",
+          "echo a > out/../pwned",
+          "cd out; touch ../pwned",
+          "mv src/a out/../pwned",
+          "cp new/.m* .",
+          "cp new/p* .",
+        ])
+          assert.strictEqual(yield* decide(line), "ask", line)
+        link("../../outside/sub/x", "d/a")
+        assert.strictEqual(yield* decide("cp src/* d"), "ask")
+        assert.strictEqual(yield* decide("cp src/b* d"), "allow")
+        link(".git", "lk")
+        assert.strictEqual(yield* decide("cp -d l? t && echo x > t/lk/config"), "ask")
       }),
     ),
   )

@@ -7,6 +7,7 @@ import * as Stream from "effect/Stream"
 import { Agents } from "../../src/agents/Agents.ts"
 import type { Hooks } from "../../src/hooks/Hooks.ts"
 import { Person } from "../../src/permissions/Permissions.ts"
+import type { Told } from "../../src/testing/Told.ts"
 import { ScriptedModel } from "../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
 import { DeferAbove } from "../../src/tools/Deferral.ts"
@@ -71,6 +72,42 @@ describe("before and after a tool", () => {
         {
           text: "hi",
         },
+      )
+    }),
+  )
+
+  it.effect("the classifier of auto mode judges while hooks speak, and again where they change the arguments", () =>
+    Effect.gen(function* () {
+      const began = yield* Deferred.make<void>()
+      const judged: Array<string> = []
+      const judging = {
+        when: ({ system, user }: Told) => {
+          if (!system.includes("may make a tool call")) return false
+          judged.push(/"text":"(\w+)"/.exec(user.slice(user.indexOf("<call ")))?.[1] ?? user)
+          Deferred.doneUnsafe(began, Effect.void)
+          return true
+        },
+        reply: '{"behavior":"allow","reason":"harmless"}',
+      }
+      const embed = (engine: Hooks["Service"]) =>
+        engine.on("PreToolUse", ({ tool_input }) =>
+          // A hook that waits for the classifier: one after the other they would wait for ever.
+          Effect.as(
+            Deferred.await(began),
+            JSON.stringify(tool_input).includes("first") ? undefined : said({ updatedInput: { text: "third" } }),
+          ),
+        )
+      const book = calls({ tool: "Note", input: { text: "first" } }, { tool: "Note", input: { text: "second" } })
+      const playbook = { rules: [judging, ...book.rules] }
+      const { events } = yield* play(playbook, "go", { permissionMode: "auto" }, {}, embed)
+      assert.deepStrictEqual(judged, ["first", "second", "third"])
+      assert.deepStrictEqual(
+        only(events, "ToolEnded").map(({ content }) => content),
+        ["noted first", "noted third"],
+      )
+      assert.deepStrictEqual(
+        only(events, "PermissionDecided").map(({ by }) => by),
+        ["classifier", "classifier"],
       )
     }),
   )

@@ -7,16 +7,16 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Path from "effect/Path"
+import type * as Path from "effect/Path"
 import { ModelTable } from "../../cost/ModelTable.ts"
 import type { HookEngineShape } from "../../hooks/HookEngine.ts"
 import type { BudgetExceeded } from "../../kernel/Budget.ts"
 import * as Ids from "../../kernel/Ids.ts"
-import { type Model, ModelError } from "../../model/Model.ts"
+import type { Model } from "../../model/Model.ts"
 import type { ToolSchema } from "../../model/Provider.ts"
 import * as SideQuery from "../../model/SideQuery.ts"
 import { Files } from "../../platform/Files.ts"
-import type { CompactionTrigger } from "../../protocol/Compaction.ts"
+import type { CompactionTrigger, Health } from "../../protocol/Compaction.ts"
 import { type TextBlock, toBlocks } from "../../protocol/Content.ts"
 import type { Message } from "../../protocol/Message.ts"
 import { reminder } from "../../protocol/Reminder.ts"
@@ -24,7 +24,7 @@ import type { Terminal } from "../../protocol/Terminal.ts"
 import type { ControlsShape } from "../../session/Controls.ts"
 import type { JournalError } from "../../session/JournalError.ts"
 import type { RecorderShape } from "../../session/Recorder.ts"
-import * as Health from "./Health.ts"
+import * as Measure from "./Health.ts"
 import * as Layers from "./Layers.ts"
 import * as SessionState from "./SessionState.ts"
 import * as Summary from "./Summary.ts"
@@ -40,15 +40,15 @@ type Failures = JournalError | BudgetExceeded
 export interface CompactionShape {
   /** Before a request. Answers how the turn ends, where there is no room to be had. */
   readonly makeRoom: Effect.Effect<Terminal | undefined, Failures, Model>
-  /** The service found the request too long. Answers which way was found to ask again, if one was. */
+  /** The service did not take the conversation. Answers which way was found to ask again, if one was. */
   readonly refused: (
-    error: ModelError,
+    why: "too_long" | "media",
   ) => Effect.Effect<"collapse_drain_retry" | "reactive_compact_retry" | undefined, Failures, Model>
   /** The model has answered: whatever comes next may be tried from the beginning. */
   readonly answered: Effect.Effect<void>
   /** Somebody wants a summary, now. */
   readonly sumUp: (wishes: string | undefined) => Effect.Effect<Outcome, Failures, Model>
-  readonly health: Effect.Effect<Health.Health>
+  readonly health: Effect.Effect<Health>
 }
 
 /** Nothing is ever put shorter, unless the session says so. */
@@ -58,7 +58,7 @@ export const Compaction = Context.Reference<CompactionShape>("troupe/context/Com
     refused: () => Effect.undefined,
     answered: Effect.void,
     sumUp: () => Effect.succeed({ _tag: "Left", why: "This conversation is not put shorter." }),
-    health: Effect.succeed(Health.empty),
+    health: Effect.succeed(Measure.empty),
   }),
 })
 
@@ -75,8 +75,8 @@ export interface Circumstances {
   readonly directory: string
   /** Told that the conversation is about to be summed up. */
   readonly beside: Effect.Effect<Summary.Beside>
-  /** Facts are also kept in the project's own file. */
-  readonly savesState: boolean
+  /** It is the session's own conversation: its facts are also kept in the project's file, and the session begins anew with it. */
+  readonly isMain: boolean
 }
 
 type Needs = ModelTable | Files | FileSystem.FileSystem | Path.Path
@@ -102,7 +102,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
       directory,
       engine,
       recorder,
-      savesState,
+      isMain,
       system,
       tools,
       wishes,
@@ -114,6 +114,8 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
 
     let failures = 0
     let refills = 0
+    /** How full it was when that was last told. */
+    let shown = 0
     let repliesSince = Number.POSITIVE_INFINITY
     /** What has been tried since the model last answered. */
     const tried = new Set<string>()
@@ -122,7 +124,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
     const say = (level: "info" | "warning", message: string) => recorder.emit({ _tag: "Diagnosed", level, message })
 
     const limits = Effect.map(controls.current, ({ model }) => Thresholds.of(table.resolve(model).spec, wishes))
-    const size = () => Health.tokensOf({ history, system, tools: tools() })
+    const size = () => Measure.tokensOf({ history, system, tools: tools() })
 
     /** Texts are on the disk before the conversation names them. */
     const archive = Effect.fnUntraced(function* (texts: ReadonlyArray<Layers.Archived>) {
@@ -179,6 +181,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         tools: tools(),
         messages: [...messages, { role: "user", content: [{ type: "text", text: Summary.request(wish) }] }],
         authorOf: (message) => history.authorOf(message),
+        isRebased: (message) => history.isRebased(message),
         ...(effort !== undefined && { outputConfig: { effort } }),
         restartable: () => true,
       })
@@ -223,7 +226,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         custom_instructions: wish ?? null,
       })
       if (before.block !== undefined) return left(`a hook objects: ${before.block.reason}`)
-      if (savesState) {
+      if (isMain) {
         const problem = yield* SessionState.save(cwd, recorder.sessionId, history.facts).pipe(
           Effect.provideContext(context),
         )
@@ -268,9 +271,11 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         trigger: trigger === "manual" ? "manual" : "auto",
         compact_summary: summary.summary,
       })
-      const { model } = yield* controls.current
-      const begun = yield* engine.fire("SessionStart", { source: "compact", model })
-      for (const words of begun.context) yield* remind("hook SessionStart", words)
+      if (isMain) {
+        const { model } = yield* controls.current
+        const begun = yield* engine.fire("SessionStart", { source: "compact", model })
+        for (const words of begun.context) yield* remind("hook SessionStart", words)
+      }
       return { _tag: "Compacted", preTokens, postTokens } as const
     })
 
@@ -336,7 +341,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         yield* take(steps, "auto")
         return blocked(limit)
       }),
-      refused: Effect.fnUntraced(function* (error) {
+      refused: Effect.fnUntraced(function* (why) {
         if (!wishes.auto) return undefined
         const limit = yield* limits
         if (!tried.has("drain")) {
@@ -344,12 +349,13 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
           const steps = Layers.plan({
             ...situation(limit, size()),
             target: 0,
+            untouchedFrom: Math.max(0, history.messages().length - 2),
             largestResult: Math.floor(limit.window * 0.05),
-            withoutMedia: error.reason === "media_rejected",
+            withoutMedia: why === "media",
           })
           if (yield* take(steps, "reactive")) return "collapse_drain_retry"
         }
-        if (!tried.has("summary") && error.reason !== "media_rejected") {
+        if (!tried.has("summary") && why === "too_long") {
           tried.add("summary")
           const outcome = yield* sumUp("reactive", undefined)
           if (outcome._tag === "Compacted") return "reactive_compact_retry"
@@ -357,9 +363,15 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         }
         return undefined
       }),
-      answered: Effect.sync(() => {
+      answered: Effect.gen(function* () {
         tried.clear()
         repliesSince++
+        // Looking at everything takes time: only when it has changed by some percent of what fits.
+        const limit = yield* limits
+        if (Math.abs(size() - shown) < limit.window * 0.02) return
+        const health = Measure.of({ history, system, tools: tools(), limit })
+        shown = health.totalTokens
+        yield* recorder.show({ _tag: "ContextMeasured", health })
       }),
       sumUp: Effect.fnUntraced(function* (wish) {
         if (!wishes.manual) return left("it is switched off (DISABLE_COMPACT)")
@@ -370,7 +382,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
         }
         return outcome
       }),
-      health: Effect.map(limits, (limit) => Health.of({ history, system, tools: tools(), limit })),
+      health: Effect.map(limits, (limit) => Measure.of({ history, system, tools: tools(), limit })),
     }
   },
 )

@@ -1,5 +1,6 @@
 /** Owns how a conversation is doing: how much room is left, what takes it, how old it is, and how well estimates and the cache hold. Pure. */
 import type { ToolSchema } from "../../model/Provider.ts"
+import type { Health } from "../../protocol/Compaction.ts"
 import * as Tokens from "../../platform/Tokens.ts"
 import type { TextBlock } from "../../protocol/Content.ts"
 import type { Message } from "../../protocol/Message.ts"
@@ -8,27 +9,6 @@ import type { History } from "../../session/History.ts"
 import * as Items from "./Items.ts"
 import * as Layers from "./Layers.ts"
 import type { Thresholds } from "./Thresholds.ts"
-
-export interface Health {
-  /** Of what fits into a request beside the reply. */
-  readonly freePercent: number
-  readonly totalTokens: number
-  readonly windowTokens: number
-  /** From here on room is made. */
-  readonly compactsAt: number
-  readonly systemTokens: number
-  readonly toolTokens: number
-  readonly messageTokens: number
-  readonly preservedTokens: number
-  readonly compressibleTokens: number
-  readonly ephemeralTokens: number
-  /** How many items nobody has come back to for how long, by replies. */
-  readonly stalenessDistribution: Readonly<Record<"fresh" | "recent" | "stale" | "old", number>>
-  /** Of everything that was read. */
-  readonly cacheHitRate: number | null
-  /** What was estimated for the newest request that the service has counted, what it counted, and the difference in percent. */
-  readonly drift: { readonly estimated: number; readonly reported: number; readonly percent: number } | null
-}
 
 export const empty: Health = {
   freePercent: 100,

@@ -24,6 +24,8 @@ export interface ContextItem {
   /** The rule that put it there. */
   readonly reason: string
   readonly content: string
+  /** The same as triage sees it. */
+  readonly said: Triage.Said
   readonly tokenCount: number
   /** Replies of the model are counted. */
   readonly createdAt: number
@@ -131,8 +133,9 @@ export const of = (messages: ReadonlyArray<Message>): ReadonlyArray<ContextItem>
       const { block, names, text, tokens } = piece
       const call = block.type === "tool_result" ? calls.get(block.tool_use_id) : undefined
       const about = aboutBlock(message, block, call)
+      const said = { ...about, content: text }
       // Of a message that stays, it stays the same.
-      piece.sorted ??= Triage.classify({ ...about, content: text })
+      piece.sorted ??= Triage.classify(said)
       const { category, reason } = piece.sorted
       for (const said of names) for (const holder of holders.get(said) ?? []) if (holder < own) mentioned.add(holder)
       items.push({
@@ -143,6 +146,7 @@ export const of = (messages: ReadonlyArray<Message>): ReadonlyArray<ContextItem>
         category,
         reason,
         content: text,
+        said,
         tokenCount: tokens,
         createdAt: reply,
         lastReferencedAt: reply,

@@ -165,10 +165,11 @@ const shorter = (item: Items.ContextItem, path: string, ends: number): string =>
   const { content } = item
   if (content === "") return `${mark}: a picture or a document stood here.]`
   const lines = content.split("\n")
-  const kept = item.category === "PRESERVE_VERBATIM" ? Triage.unitsOf(content).map(({ text }) => text) : []
-  const around = ends === 0 ? [] : [lines.slice(0, ends).join("\n"), lines.slice(-ends).join("\n")]
-  const said = [around[0], ...kept, around[1]].filter((part) => part !== undefined && part !== "")
-  return [`${mark}: of ${lines.length} lines these are left. All of them: ${path}]`, ...said].join("\n[…]\n")
+  const kept = Triage.units(item.said).map(({ text }) => text)
+  const around = ends === 0 ? [] : [lines.slice(0, ends).join("\n"), "[…]", lines.slice(-ends).join("\n")]
+  return [`${mark}. All ${lines.length} lines: ${path}]`, ...around, keptPart(kept)]
+    .filter((part) => part !== "")
+    .join("\n")
 }
 
 /** Stretches of work without a word of a person, told in a few lines. */
@@ -206,8 +207,6 @@ const isStep = (reply: Message | undefined, answers: Message | undefined): boole
 const stretchMark = "[Put shorter: these steps of the work were taken here.]"
 /** How what stands for a whole conversation begins. */
 export const summaryMark = "[Put shorter: what follows stands for the conversation until here.]"
-/** The last part of it: lines as they were. */
-export const keptTitle = "Kept word for word"
 /** It stands for something that was said. */
 export const isStandIn = (said: string): boolean => said.startsWith(stretchMark) || said.startsWith(summaryMark)
 
@@ -216,25 +215,19 @@ const longestSaid = 400
 const told = (messages: ReadonlyArray<Message>): string => {
   const calls = Items.callsOf(messages)
   const lines: Array<string> = [stretchMark]
-  const seen = new Set<string>()
+  const kept = new Set<string>()
   for (const message of messages) {
     if (message.role === "assistant") {
       const said = plainText(message.content).trim()
       if (said !== "") lines.push(`Said: ${said.slice(0, longestSaid)}${said.length > longestSaid ? "…" : ""}`)
-      continue
     }
     for (const block of toBlocks(message.content)) {
-      if (block.type !== "tool_result") continue
-      const call = calls.get(block.tool_use_id)
-      lines.push(`${inBrief(call)}${block.is_error === true ? " (failed)" : ""}`)
-      for (const unit of unitsIn(message, block, call)) {
-        if (seen.has(unit)) continue
-        seen.add(unit)
-        lines.push(unit)
-      }
+      const call = block.type === "tool_result" ? calls.get(block.tool_use_id) : undefined
+      if (block.type === "tool_result") lines.push(`${inBrief(call)}${block.is_error === true ? " (failed)" : ""}`)
+      for (const unit of unitsIn(message, block, call)) kept.add(unit)
     }
   }
-  return lines.join("\n")
+  return [...lines, keptPart([...kept])].filter((part) => part !== "").join("\n")
 }
 
 const inBrief = (call: Extract<ContentBlock, { type: "tool_use" }> | undefined): string => {
@@ -243,7 +236,7 @@ const inBrief = (call: Extract<ContentBlock, { type: "tool_use" }> | undefined):
   return `Called ${call.name} ${input.length > 300 ? `${input.slice(0, 300)}…` : input}`
 }
 
-/** What must survive of a block: of what has been put shorter before, everything that the rules find again. */
+/** What must survive of a block; of what stands for something else, everything that survived there. */
 export const unitsIn = (
   message: Message,
   block: ContentBlock,
@@ -251,16 +244,17 @@ export const unitsIn = (
 ): ReadonlyArray<string> => {
   const said = Items.textOf(block)
   if (block.type === "thinking" || said === "") return []
-  const found =
-    isShort(said) || isStandIn(said)
-      ? Triage.unitsOf(keptIn(said))
-      : Triage.units({ ...Items.aboutBlock(message, block, call), content: said })
-  return found.map((unit) => unit.text)
+  if (isShort(said) || isStandIn(said)) return keptIn(said)
+  return Triage.units({ ...Items.aboutBlock(message, block, call), content: said }).map(({ text }) => text)
 }
 
-/** Of a text that stands for another one, where that one's lines are. */
-const keptIn = (said: string): string => {
-  const title = `\n## ${keptTitle}\n`
-  const at = said.startsWith(summaryMark) ? said.lastIndexOf(title) : said.indexOf("\n")
-  return at === -1 ? "" : said.slice(at + (said.startsWith(summaryMark) ? title.length : 1))
+const keptTitle = "## Kept word for word"
+
+/** The last part of whatever stands for something else: lines as they were, a blank one between those that were apart. */
+export const keptPart = (units: ReadonlyArray<string>): string =>
+  units.length === 0 ? "" : `${keptTitle}\n${units.join("\n\n")}`
+
+const keptIn = (said: string): ReadonlyArray<string> => {
+  const at = said.lastIndexOf(`\n${keptTitle}\n`)
+  return at === -1 ? [] : said.slice(at + keptTitle.length + 2).split("\n\n")
 }

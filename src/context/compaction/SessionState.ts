@@ -19,27 +19,27 @@ const State = Schema.Struct({
 })
 const fromJson = Schema.fromJsonString(State)
 
-const fileIn = (cwd: string) => Effect.map(Path.Path, (path) => path.join(cwd, ".claude", "session-state.json"))
+const name = ".claude/session-state.json"
 const largest = 4 * 1024 * 1024
 
 /** Answers why it could not be written, if so: nothing depends on it. */
 export const save = Effect.fnUntraced(function* (cwd: string, sessionId: string, facts: Facts) {
   const files = yield* Files
-  const fs = yield* FileSystem.FileSystem
-  const path = yield* fileIn(cwd)
   const savedAt = DateTime.formatIso(yield* DateTime.now)
   const state: typeof State.Type = { version: 1, sessionId, savedAt, facts: { ...facts, calls: {} } }
-  return yield* fs.makeDirectory((yield* Path.Path).dirname(path), { recursive: true }).pipe(
-    Effect.andThen(files.writeAtomic(path, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 })),
-    Effect.as(undefined),
-    Effect.catch(({ message }) => Effect.succeed(`${path} could not be written: ${message}`)),
-  )
+  // Whatever a folder has made of that name: nothing is written outside of it.
+  return yield* files
+    .writeInside(cwd, name, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600, makeParents: true })
+    .pipe(
+      Effect.as(undefined),
+      Effect.catch(({ message }) => Effect.succeed(`${name} could not be written: ${message}`)),
+    )
 })
 
 /** What a file of this session says; nothing where there is none, or another session's. */
 export const load = Effect.fnUntraced(function* (cwd: string, sessionId: string) {
   const fs = yield* FileSystem.FileSystem
-  const path = yield* fileIn(cwd)
+  const path = (yield* Path.Path).join(cwd, name)
   const text = yield* Effect.option(Effect.filterOrFail(fs.readFileString(path), ({ length }) => length <= largest))
   const state = Option.flatMap(text, Schema.decodeUnknownOption(fromJson))
   return Option.isSome(state) && state.value.sessionId === sessionId ? state.value.facts : undefined

@@ -10,7 +10,7 @@ import * as Facts from "../../session/Facts.ts"
 import * as Tokens from "../../platform/Tokens.ts"
 import * as Items from "./Items.ts"
 import * as Layers from "./Layers.ts"
-import { minedFacts } from "./TriageRules.ts"
+import { minedFacts } from "./MinedFacts.ts"
 
 /** The last message of the request for it; what comes before is the conversation as it is cached. */
 export const request = (wishes: string | undefined): string =>
@@ -115,8 +115,8 @@ export const compose = (material: Material): StandIn => {
       "Still in force",
       [...told].filter(([origin]) => holds(origin)).map(([, text]) => unwrapped(text)),
     ),
-    part(Layers.keptTitle, kept.inline),
     named(messages, kept.named),
+    Layers.keptPart(kept.inline),
   ]
   return {
     content: parts.filter((one) => one !== "").join("\n\n"),
@@ -203,7 +203,7 @@ const keep = (messages: ReadonlyArray<Message>, room: number, fileOf: Material["
   const named = from === 0 ? [] : [{ path: fileOf(archive), text: archive }]
   const inline = units.slice(from).map(({ text }) => text)
   return {
-    inline: inline.length === 0 ? [] : [inline.join("\n\n")],
+    inline,
     named,
     verbatim: { tokens: total, named: units.slice(0, from).reduce((sum, { tokens }) => sum + tokens, 0) },
   }

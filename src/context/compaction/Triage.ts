@@ -2,7 +2,9 @@
  * Owns what kind of thing a piece of the conversation is, and so what may become of it when room is needed. Pure: the first rule of the
  * table that fits decides, and its name is the reason.
  */
-import { itemRules, lineRules } from "./TriageRules.ts"
+import { reasonOf } from "./LineRules.ts"
+import { Reading } from "./Reading.ts"
+import { itemRules } from "./TriageRules.ts"
 
 /** In the order of what may be lost: nothing, the wording, the detail, all of it. */
 export const categories = ["PRESERVE_VERBATIM", "PRESERVE_STRUCTURED", "COMPRESS_AGGRESSIVE", "EPHEMERAL"] as const
@@ -26,7 +28,8 @@ export interface Sorted {
 }
 
 export const classify = (said: Said): Sorted => {
-  const rule = itemRules.find(({ fits }) => fits(said))
+  const reading = new Reading(said)
+  const rule = itemRules.find(({ fits }) => fits(reading))
   return rule === undefined
     ? { category: "COMPRESS_AGGRESSIVE", reason: "nothing else fits" }
     : { category: rule.category, reason: rule.reason }
@@ -39,11 +42,26 @@ export interface Unit {
   readonly reason: string
 }
 
-/** The lines of a piece that must survive byte for byte, neighbours together; none for what may be reworded. */
-export const units = (said: Said): ReadonlyArray<Unit> =>
-  classify(said).category === "PRESERVE_VERBATIM" ? unitsOf(said.content) : []
+/** A failure of no more lines is kept whole: what matters in it is said in words that no rule knows. */
+export const shortFailure = 12
 
-export const unitsOf = (content: string): ReadonlyArray<Unit> => {
+/** The lines of a piece that must survive byte for byte, neighbours together; none for what may be reworded. */
+export const units = (said: Said): ReadonlyArray<Unit> => {
+  if (classify(said).category !== "PRESERVE_VERBATIM") return []
+  return isShortFailure(said)
+    ? unitsOf(said.content, (line) => reasonOf(line) ?? "a short failure")
+    : unitsOf(said.content)
+}
+
+const isShortFailure = ({ content, isError, source }: Said): boolean => {
+  if (source !== "tool_result" || isError !== true || content.length > 4_000) return false
+  return content.split("\n").filter((line) => line.trim() !== "").length <= shortFailure
+}
+
+export const unitsOf = (
+  content: string,
+  reasonFor: (line: string) => string | undefined = reasonOf,
+): ReadonlyArray<Unit> => {
   const found: Array<Unit> = []
   let open: { readonly reason: string; readonly lines: Array<string> } | undefined
   const close = () => {
@@ -51,7 +69,7 @@ export const unitsOf = (content: string): ReadonlyArray<Unit> => {
     open = undefined
   }
   for (const line of content.split("\n")) {
-    const reason = reasonOf(line)
+    const reason = line.trim() === "" ? undefined : reasonFor(line)
     if (reason === undefined) close()
     else if (open === undefined) open = { reason, lines: [line] }
     else open.lines.push(line)
@@ -59,11 +77,3 @@ export const unitsOf = (content: string): ReadonlyArray<Unit> => {
   close()
   return found
 }
-
-/** Longer lines are data, not statements; a rule need not read megabytes. */
-const longestLine = 4_000
-
-export const reasonOf = (line: string): string | undefined =>
-  line.length > longestLine || line.trim() === ""
-    ? undefined
-    : lineRules.find(({ pattern }) => pattern.test(line))?.reason

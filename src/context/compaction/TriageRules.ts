@@ -1,97 +1,278 @@
 /**
- * Owns the two tables of triage: which lines must survive as they are, and which rule a whole piece falls under. Every pattern looks at one
- * line, and takes time by its length only.
+ * Owns the table by which a whole piece of the conversation is sorted: who says it, by which tool, and what it looks like. The first rule
+ * that fits decides, and its name is the reason.
  */
-import type { NotedFacts } from "../../protocol/Compaction.ts"
-import type { Category, Said } from "./Triage.ts"
-
-export interface LineRule {
-  readonly reason: string
-  readonly pattern: RegExp
-}
+import type { LineReason } from "./LineRules.ts"
+import type { Reading } from "./Reading.ts"
+import * as Shell from "./ShellKind.ts"
+import type { Category, Source } from "./Triage.ts"
+import * as Wording from "./Wording.ts"
 
 export interface ItemRule {
   readonly reason: string
   readonly category: Category
-  readonly fits: (said: Said) => boolean
+  readonly fits: (reading: Reading) => boolean
 }
 
-const line = (reason: string, pattern: RegExp): LineRule => ({ reason, pattern })
-
-/** In the order in which a line is asked; its name is the reason. */
-export const lineRules: ReadonlyArray<LineRule> = [
-  // Where something went wrong.
-  line(
-    "stack trace",
-    /^\s*(?:at\s+\S.*[:(]\S*\d+\)?$|at async |File ".+", line \d+|from \S+:\d+:in |\S+\.go:\d+ \+0x|goroutine \d+|\.{3} \d+ more$)/,
-  ),
-  line(
-    "stack trace",
-    /^(?:Traceback \(most recent call last\)|Caused by:|Exception in thread|stack backtrace:|\s+\d+: +0x)/,
-  ),
-  line("stack trace", /\bat \S+ line \d+\b/),
-  line(
-    "error",
-    /^\s*(?:\[?(?:ERROR|FATAL|SEVERE|CRITICAL|PANIC)\]?\b|(?:error|fatal|panic|warning|abort)(?:\[\w+\])?:|npm (?:ERR!|error)|E\s{2,}\S)/i,
-  ),
-  line("error", /\b(?:[A-Z]\w*)?(?:Error|Exception|Failure|Panic)\b(?::|\()/),
-  line("error", /(?:: |- )(?:fatal )?(?:error|warning)(?::| [A-Z]{1,4}\d+| \[)/i),
-  line(
-    "error",
-    /\b(?:ENOENT|EACCES|EPERM|ECONN\w+|EADDRINUSE|ETIMEDOUT|ENOTFOUND|EEXIST|ENOTDIR|EISDIR|ERR_\w+|SIG(?:KILL|SEGV|TERM|ABRT|INT))\b/,
-  ),
-  line(
-    "error",
-    /(?:command not found|[Nn]o such file or directory|[Pp]ermission denied|[Cc]annot (?:find|read|open|access|resolve|import|use)|[Ss]egmentation fault|core dumped|[Cc]onnection refused|undefined reference|[Uu]nresolved import|[Nn]ot a (?:git repository|directory)|is not (?:defined|a function|recognized|assignable)|syntax error|[Uu]nexpected (?:token|end|identifier)|already in use|timed out)/,
-  ),
-  line(
-    "exit code",
-    /\b(?:exit(?:ed)?|status|returned)\b[^.\n]{0,20}\b(?:code|status)?\s*[:=]?\s*-?[1-9]\d{0,2}\b|\bError \d+$/i,
-  ),
-  line("conflict", /^(?:CONFLICT\b|<{7} |>{7} |={7}$|Automatic merge failed)/),
-  // What tests and compilers say.
-  line(
-    "test output",
-    /^\s*(?:[✓✔✗✘×✖❯●○•]|(?:not )?ok \d+|--- (?:FAIL|PASS)|=== (?:RUN|FAIL)|FAIL(?:ED|URE)?\b|PASS(?:ED)?\b|\d+\) |# (?:tests|pass|fail|Subtest|duration))/,
-  ),
-  line(
-    "test output",
-    /\b(?:\d+ (?:passed|failed|passing|failing|pending|skipped|tests?|assertions?|errors?|warnings?|failures?)\b|Tests?:\s|Test (?:Suites|Files)|test result:|Ran \d+ tests?|AssertionError|assertion .*failed|BUILD (?:FAILED|SUCCESS))/i,
-  ),
-  line(
-    "test output",
-    /^\s*(?:expected|received|actual|left|right)\b\s*[:=]|^\s*[-+] (?:expected|actual|received)|^\s*(?:Expected|Received|Actual)\b/i,
-  ),
-  line("compiler output", /^\s*(?:-->|\|\s*\^|\^+|~+\^?~*|[\d ]+\|.*|=\s(?:note|help):)/),
-  line(
-    "place",
-    /(?:^|[\s("'`[])(?:[A-Za-z]:\\|\.{0,2}\/)?[\w@.-]+(?:[/\\][\w@.+-]+)*\.[A-Za-z]\w{0,7}(?::\d+(?::\d+)?|\(\d+,\d+\))/,
-  ),
-  // What a program declares.
-  line(
-    "declaration",
-    /^\s*(?:export\s+(?:default\s+)?|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|static\s+|abstract\s+|async\s+|final\s+|declare\s+)*(?:function\b|class\b|interface\b|type\s+\w+\s*[=<]|enum\b|struct\b|trait\b|impl\b|fn\b|def\b|func\b|module\b|namespace\b)/,
-  ),
-  line("declaration", /^\s*(?:export\s+(?:const|let|var)\b|(?:public|private|protected|static)\s+[\w<>[\],.? ]+\()/),
-  line("declaration", /^\s*(?:CREATE|ALTER)\s+(?:TABLE|INDEX|VIEW|TYPE|FUNCTION)\b/i),
-  // What is a fact as it stands.
-  line("version", /(?:^|[\s"'=@v(])v?\d+\.\d+\.\d+(?:[-+][\w.]+)?(?=$|[\s"',;)])|\bversion[:\s"]+v?\d+\.\d+/i),
-  line("environment variable", /^\s*(?:\d+[:|\t→ ]+)?(?:export\s+|set\s+|-e\s+|ENV\s+)?[A-Z][A-Z0-9]*_?[A-Z0-9_]+=\S*/),
-  line("environment variable", /(?:process\.env\.|os\.environ|getenv\(|\$\{?)[A-Z][A-Z0-9_]{2,}/),
-  line(
-    "id",
-    /^commit [0-9a-f]{40}|\b[0-9a-f]{40}\b|^\[[\w/.-]+(?: \(root-commit\))? [0-9a-f]{7,12}\]|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/,
-  ),
-  line("address", /\bhttps?:\/\/[^\s)>\]"']+/),
-  line("status", /^< ?HTTP\/[\d.]+ \d{3}|\bHTTP(?:\/[\d.]+)? [45]\d\d\b|\bstatus(?:Code)?[:= ]+[45]\d\d\b/i),
+const trouble: ReadonlyArray<LineReason> = ["stack trace", "error", "exit code", "conflict"]
+/** What a person would copy rather than reword. */
+const facts: ReadonlyArray<LineReason> = [
+  ...trouble,
+  "place",
+  "version",
+  "environment variable",
+  "id",
+  "address",
+  "status",
+  "compiler output",
 ]
 
-export const itemRules: ReadonlyArray<ItemRule> = []
+type Fits = (reading: Reading) => boolean
+const from =
+  (...sources: ReadonlyArray<Source>): Fits =>
+  ({ said }) =>
+    sources.includes(said.source)
+const tool =
+  (pattern: RegExp): Fits =>
+  ({ said }) =>
+    said.tool !== undefined && pattern.test(said.tool)
+const all =
+  (...every: ReadonlyArray<Fits>): Fits =>
+  (reading) =>
+    every.every((fits) => fits(reading))
+const any =
+  (...some: ReadonlyArray<Fits>): Fits =>
+  (reading) =>
+    some.some((fits) => fits(reading))
+const has =
+  (...reasons: ReadonlyArray<LineReason>): Fits =>
+  (reading) =>
+    reading.has(...reasons)
+const isShorterThan =
+  (length: number): Fits =>
+  ({ text }) =>
+    text.trim().length < length
 
-/** What people's own words say that must outlive any summary. */
-export const minedFacts = (_said: ReadonlyArray<string>): NotedFacts => ({
-  acceptanceCriteria: [],
-  decisions: [],
-  failedApproaches: [],
-  identifiers: [],
+const verbatim = (reason: string, ...fits: ReadonlyArray<Fits>): ItemRule => rule("PRESERVE_VERBATIM", reason, fits)
+const structured = (reason: string, ...fits: ReadonlyArray<Fits>): ItemRule => rule("PRESERVE_STRUCTURED", reason, fits)
+const compress = (reason: string, ...fits: ReadonlyArray<Fits>): ItemRule => rule("COMPRESS_AGGRESSIVE", reason, fits)
+const ephemeral = (reason: string, ...fits: ReadonlyArray<Fits>): ItemRule => rule("EPHEMERAL", reason, fits)
+const rule = (category: Category, reason: string, fits: ReadonlyArray<Fits>): ItemRule => ({
+  category,
+  reason,
+  fits: all(...fits),
 })
+
+// Tools by what they do, also those of servers: `mcp__tracker__list_issues`.
+const planning = tool(
+  /^(?:Todo\w*|Task(?:Create|Update|List|Get)?|ExitPlanMode|Agent|AskUserQuestion|SendMessage|TeamCreate)$/,
+)
+const changing = tool(
+  /^(?:Edit|MultiEdit|Write|NotebookEdit|apply_patch|str_replace\w*)$|^mcp__.*(?:create|update|write|edit|set|send|comment)/i,
+)
+const acknowledging = tool(
+  /^(?:Edit|MultiEdit|Write|NotebookEdit|Todo\w*|Task(?:Create|Update|Stop)|Kill\w+|EnterPlanMode|Enter\w+|apply_patch|Skill|Monitor|SendMessage)$/,
+)
+const listing = tool(/^(?:Glob|Grep|LS|ToolSearch|ListMcp\w*)$|^mcp__.*(?:list|search|find)/i)
+const answering = tool(/^(?:AskUserQuestion|ExitPlanMode|TaskList|TaskGet|TodoRead)$/)
+const shell = tool(/^(?:Bash|PowerShell|Shell|TaskOutput|BashOutput|\w*Output)$/)
+const reading = tool(/^(?:Read|NotebookRead|ReadMcpResource)$/)
+const web = tool(/^Web(?:Fetch|Search)$|fetch|browse/i)
+const agent = tool(/^(?:Agent|Task)$/)
+
+const kind =
+  (...kinds: ReadonlyArray<Shell.Kind>): Fits =>
+  ({ said }) =>
+    kinds.includes(Shell.kindOf(said.command ?? ""))
+
+const isDocument: Fits = (text) =>
+  text.shaped("prose") >= 0.4 * text.plain.length || /^#{1,3} \p{L}/u.test(text.plain[0] ?? "")
+const isChecklist: Fits = (text) => text.shaped("box") >= 2
+const isList: Fits = (text) =>
+  text.shaped("bullet", "box") >= 2 || /\(1\).{1,400}\(2\)/s.test(text.text.slice(0, 5_000))
+const isTable: Fits = (text) => text.shaped("row") >= 3
+const laysDown =
+  (least: number): Fits =>
+  (text) =>
+    text.obligations() >= least
+const says =
+  (wording: (sentence: string) => boolean): Fits =>
+  (text) =>
+    text.says(wording)
+const hasHeading: Fits = (text) => text.hasHeading
+const isSchema: Fits = (text) => text.isSchema
+/** Next to a hint where more can be read, an address is none of the work. */
+const isOnlyHint: Fits = (text) => text.count("address") === text.lines.filter((line) => hint.test(line)).length
+const hint =
+  /\b(?:learn more|more (?:information|details|about)|see|docs?|documentation|visit|read|help|definitions|report)\b.{0,200}https?:/i
+const loud: Fits = any(has(...trouble), (text) =>
+  text.reasons.some((reason, at) => reason === "place" && isMarked(text.lines[at])),
+)
+const isMarked = (line: string | undefined) => line !== undefined && /:\d+:\d+|\(\d+,\d+\)/.test(line)
+
+/** In the order in which they are asked. */
+export const itemRules: ReadonlyArray<ItemRule> = [
+  // Calls.
+  structured("a task, a plan or a question", from("tool_call"), planning),
+  verbatim("a change", from("tool_call"), changing),
+  verbatim("a call with settings", from("tool_call"), shell, has("environment variable")),
+  ephemeral("a call", from("tool_call")),
+
+  // Results of any tool.
+  verbatim(
+    "a failure",
+    from("tool_result"),
+    ({ said }) => said.isError === true,
+    ({ text }) => text.trim() !== "",
+  ),
+  ephemeral("nothing said", from("tool_result"), ({ text }) =>
+    /^\s*(?:\(no (?:output|content)\)|\(empty\))?\s*$/i.test(text),
+  ),
+  structured("an answer of a person, or the list of tasks", from("tool_result"), answering),
+  ephemeral("an acknowledgement", from("tool_result"), acknowledging),
+  ephemeral("a listing or raw hits", from("tool_result"), listing),
+
+  // What a file says.
+  structured("a schema", from("tool_result"), any(reading, shell, web), isSchema),
+  structured("a list of tasks", from("tool_result"), any(reading, shell, web), isChecklist),
+  verbatim("code", from("tool_result"), reading, has("declaration"), (text) => !isDocument(text)),
+  structured("rules", from("tool_result"), reading, any(laysDown(2), all(hasHeading, isList))),
+  verbatim(
+    "errors or settings in a file",
+    from("tool_result"),
+    reading,
+    has("stack trace", "error", "environment variable", "exit code", "conflict"),
+    (text) => !isDocument(text),
+  ),
+  verbatim(
+    "versions or addresses in a file",
+    from("tool_result"),
+    reading,
+    has("version", "address", "id", "declaration"),
+    (text) => text.shaped("prose") < 0.3 * text.plain.length,
+  ),
+  structured("settings", from("tool_result"), reading, (text) => text.mostly("setting", "bullet", "row")),
+  verbatim(
+    "code",
+    from("tool_result"),
+    reading,
+    (text) => text.mostly("code", "setting"),
+    (text) => !isDocument(text),
+  ),
+  compress("a page", from("tool_result"), reading),
+
+  // What a page of the web says.
+  ephemeral("raw hits", from("tool_result"), web, (text) => text.mostly("result") || text.shaped("result") >= 3),
+  structured("fields or rules", from("tool_result"), web, any(isTable, laysDown(1), all(hasHeading, isList))),
+  verbatim(
+    "facts of a page",
+    from("tool_result"),
+    web,
+    has(...trouble, "version", "environment variable", "declaration"),
+  ),
+  compress("a page", from("tool_result"), web),
+
+  // What a shell says.
+  compress("a manual", from("tool_result"), shell, kind("manual")),
+  ephemeral("a listing or raw hits", from("tool_result"), shell, kind("looking"), (text) => !loudListing(text)),
+  ephemeral(
+    "progress or passing status",
+    from("tool_result"),
+    shell,
+    kind("preparing"),
+    (text) => !loud(text) && !text.has("failure wording"),
+  ),
+  ephemeral(
+    "passing status",
+    from("tool_result"),
+    shell,
+    kind("building"),
+    (text) => !loud(text) && !countsTrouble(text),
+  ),
+  compress(
+    "a page",
+    from("tool_result"),
+    shell,
+    (text) =>
+      text.plain.length >= 4 && text.shaped("prose") >= 0.6 * text.plain.length && !text.has(...trouble, "test output"),
+  ),
+  verbatim(
+    "facts in output",
+    from("tool_result"),
+    shell,
+    has(
+      ...trouble,
+      "failure wording",
+      "test output",
+      "compiler output",
+      "difference",
+      "version",
+      "environment variable",
+      "id",
+      "status",
+      "declaration",
+    ),
+  ),
+  verbatim(
+    "a place or an address",
+    from("tool_result"),
+    shell,
+    any(
+      has("place"),
+      all(has("address"), (text) => !isOnlyHint(text)),
+    ),
+  ),
+  compress("talk", from("tool_result"), shell, (text) => text.plain.length >= 3 && text.mostly("prose")),
+  ephemeral("passing status", from("tool_result"), shell),
+
+  // What an agent or another tool came to.
+  verbatim("facts in a report", from("tool_result"), has(...facts)),
+  structured("findings", from("tool_result"), any(isList, hasHeading, isTable, laysDown(1), says(Wording.settles))),
+  ephemeral("a listing", from("tool_result"), (text) => text.mostly("entry", "total")),
+  ephemeral("an acknowledgement", from("tool_result"), (text) => !agent(text) && isShorterThan(80)(text)),
+  compress("a report", from("tool_result")),
+
+  // What the harness tells.
+  verbatim(
+    "the surroundings",
+    from("system"),
+    any(has(...facts), (text) => text.count("statement") >= 2),
+  ),
+  structured(
+    "instructions or open points",
+    from("system"),
+    any(isList, hasHeading, laysDown(1), says(Wording.wants), says(Wording.settles)),
+  ),
+  ephemeral("a notice", from("system"), isShorterThan(120)),
+  compress("talk", from("system")),
+
+  // What a person says.
+  verbatim("facts from a person", from("user"), has(...facts)),
+  structured(
+    "a task, a constraint or a decision",
+    from("user"),
+    any(isList, hasHeading, laysDown(1), says(Wording.wants), says(Wording.settles)),
+  ),
+  compress("talk", from("user")),
+
+  // What the model says.
+  verbatim("facts from the model", from("assistant"), has(...facts)),
+  structured(
+    "a plan or a decision",
+    from("assistant"),
+    any(isList, hasHeading, isTable, laysDown(2), says(Wording.settles), says(Wording.failed)),
+  ),
+  structured("constraints", from("assistant"), laysDown(1), isShorterThan(240)),
+  compress("talk", from("assistant")),
+]
+
+/** Of what only lists, a complaint of the shell itself. */
+const loudListing = (text: Reading): boolean =>
+  /^(?:\w*sh|ls|find|grep|rg|cat|tree|du|wc|stat|git|fatal|error)(?:: |\[)/m.test(text.text.slice(0, 5_000)) ||
+  text.has("conflict")
+
+const countsTrouble = (text: Reading): boolean =>
+  text.lines.some(
+    (line) =>
+      line.length < 1_000 && /\b[1-9]\d* (?:errors?|warnings?|problems?|failures?|failed)\b|^\s*warning: /i.test(line),
+  )

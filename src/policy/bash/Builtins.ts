@@ -34,10 +34,9 @@ const cd: Builtin = (args, state, context) => {
     state.cwds = undefined
     return "the directory it goes to is not known"
   }
-  const doubt = reach(target, { reads: true }, { ...state, cwds: from, otherwise: "same" }, context)
+  const doubt = reach(target, { reads: true, byText: true }, { ...state, cwds: from, otherwise: "same" }, context)
   state.cwds = [...new Set((from ?? ["/"]).map((cwd) => Place.resolve(cwd, target.text)))]
-  // Going back by text is what cd itself does, so `..` is no doubt here.
-  return doubt === undefined || doubt.includes("may be a link") ? "" : doubt
+  return doubt ?? ""
 }
 
 const declare: Builtin = (args, state, context) => {

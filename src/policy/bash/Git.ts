@@ -51,7 +51,7 @@ const commands: Readonly<
     ),
     shows: has("-v", "--verbose"),
   },
-  log: { spec: spec(history), shows: patches },
+  log: { spec: spec(history), shows: (parsed) => patches(parsed) || parsed.strange !== undefined },
   show: { spec: spec(history), shows: always },
   diff: { spec: spec(history), shows: (parsed) => patches(parsed) || !summarises(parsed) },
   "rev-list": { spec: spec(`${history} --count --objects --not`) },
@@ -121,6 +121,7 @@ const commands: Readonly<
   stash: {
     spec: spec("--oneline --stat"),
     check: ({ operands }) => operands.length === 1 && operands[0]?.text === "list",
+    shows: patches,
   },
   worktree: {
     spec: spec("-v --porcelain"),
@@ -129,9 +130,15 @@ const commands: Readonly<
   reflog: {
     spec: spec("-# -n: --date= --all"),
     check: ({ operands }) => operands.length === 0 || operands[0]?.text === "show",
+    shows: patches,
   },
   version: { spec: spec("") },
 }
+
+/** Not known to only read, and they tell what is in tracked files. */
+const tellers = new Set(
+  "archive whatchanged format-patch diff-tree diff-index diff-files fast-export range-diff".split(" "),
+)
 
 function lists(...options: ReadonlyArray<string>): (parsed: Parsed) => boolean {
   return (parsed) => parsed.operands.length === 0 || options.some((option) => parsed.options.has(option))
@@ -196,7 +203,8 @@ export const readGit = (args: ReadonlyArray<Field>): GitCall => {
   const found = sub?.kind === "literal" && Object.hasOwn(commands, sub.text) ? commands[sub.text] : undefined
   const allowed = [...outer.options].every((option) => /^(?:-P|--no-pager|--no-optional-locks)$/.test(option))
   const parsed = read(given, found?.spec ?? before)
-  const shows = found?.shows?.(parsed) === true ? limitsOf(given) : undefined
+  const isTeller = sub?.kind === "literal" && tellers.has(sub.text)
+  const shows = isTeller || found?.shows?.(parsed) === true ? limitsOf(given) : undefined
   const deep = found?.deep?.(parsed) === true
   if (found === undefined || !allowed || outer.strange !== undefined || outer.disguised !== undefined) {
     const why = allowed

@@ -112,6 +112,11 @@ const program = (
   const reading = Readers.reading(base, args)
   if (reading === undefined || (reading.why !== undefined && !/stands for|may match/.test(reading.why))) {
     const why = touchOthers(base, args, state, context)
+    // An option that nobody expected may be one that follows links.
+    if (reading?.deep === true) {
+      for (const field of reading.reads) reach(field, { reads: true, deep: true }, state, context)
+      context.touches.push({ _tag: "Unknown", why: `${base} may follow links to anywhere` })
+    }
     return verdict(words, reading?.why ?? (why === "" ? `${base} is not known to only read` : why))
   }
   let doubt = reading.why
@@ -269,7 +274,8 @@ const touchOthers = (base: string, args: ReadonlyArray<Field>, state: State, con
   const other = touching(base, args)
   for (const field of other.reads) reach(field, { reads: true, deep: other.deep === true }, state, context)
   for (const field of other.possible) reach(field, { reads: true, possible: true }, state, context)
-  for (const { field, how } of other.writes) reach(field, { how }, state, context)
+  for (const { field, how, names } of other.writes)
+    reach(field, names === undefined ? { how } : { how, names }, state, context)
   for (const host of other.hosts) context.touches.push({ _tag: "Connects", host })
   for (const link of other.links ?? []) Links.note(link, state, context)
   if (other.strange !== undefined)

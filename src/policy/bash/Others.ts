@@ -2,16 +2,24 @@
  * Owns what programs touch that are not known to be harmless: targets are writes, sources are reads, and every other word they are
  * given is a possible read, so that a rule about a file holds whoever opens it.
  */
+import * as Glob from "./Glob.ts"
 import type { Link } from "./Links.ts"
 import { read, type Parsed, type Spec, spec } from "./Options.ts"
 import { type Field, literal } from "./State.ts"
 
 export type How = "create" | "change" | "delete" | "append"
 
+interface Written {
+  readonly field: Field
+  readonly how: How
+  /** The pattern that gives its files their names. */
+  readonly names?: string
+}
+
 export interface Touching {
   readonly reads: ReadonlyArray<Field>
   readonly possible: ReadonlyArray<Field>
-  readonly writes: ReadonlyArray<{ readonly field: Field; readonly how: How }>
+  readonly writes: ReadonlyArray<Written>
   readonly hosts: ReadonlyArray<string>
   /** Everything below what is read, too. */
   readonly deep?: boolean
@@ -53,29 +61,35 @@ const moved = (parsed: Parsed, how: "copies" | "moves" | "links"): Touching => {
   const named = parsed.values.filter(({ kind }) => kind === "writes").map(({ field }) => field)
   const sources = named.length > 0 ? parsed.operands : parsed.operands.slice(0, -1)
   const targets = named.length > 0 ? named : parsed.operands.slice(-1)
-  const inside = targets.flatMap((target) =>
-    sources.flatMap((source) =>
-      target.kind === "literal" && source.kind === "literal" ? [below(target.text, source.text)] : [],
-    ),
-  )
+  const inside = targets.flatMap((target) => sources.flatMap((source) => below(target, source)))
   const deep = how === "copies" && takes(parsed, "-r", "-R", "-a", "--recursive", "--archive")
   const isSame = how !== "copies" || deep || takes(parsed, "-d", "-P", "--no-dereference")
   const beside = how === "links" && takes(parsed, "-s", "--symbolic") && !takes(parsed, "-r", "--relative")
   return {
     ...simple(
-      [...to(targets, "create"), ...to(inside, "create"), ...(how === "moves" ? to(sources, "delete") : [])],
+      [...to(targets, "create"), ...inside, ...(how === "moves" ? to(sources, "delete") : [])],
       [...sources, ...parsed.strangeValues],
     ),
     deep,
     strange: parsed.strange,
     links: isSame
-      ? sources.flatMap((from) => [...targets, ...inside].map((name): Link => ({ from, to: name, beside })))
+      ? sources.flatMap((from) =>
+          [...targets, ...inside.map(({ field }) => field)].map((name): Link => ({ from, to: name, beside })),
+        )
       : [],
   }
 }
-/** A copy into a directory has the name of its source there. */
-const below = (directory: string, source: string): Field =>
-  literal(`${directory.replace(/\/+$/, "")}/${source.replace(/\/+$/, "").split("/").at(-1) ?? ""}`)
+/** A copy into a directory has the name of its source there. What may be anything is noted where it is read. */
+const below = (directory: Field, source: Field): ReadonlyArray<Written> => {
+  if (directory.kind === "unknown" || source.kind === "unknown") return []
+  const put = (at: string, name: string) =>
+    `${at.replace(/\/+$/, "")}/${name.replace(/\/+$/, "").split("/").at(-1) ?? ""}`
+  const text = put(directory.text, source.text)
+  if (directory.kind === "literal" && source.kind === "literal") return [{ field: literal(text), how: "create" }]
+  const pattern = put(Glob.patternOf(directory), Glob.patternOf(source))
+  const names = directory.kind === "literal" && source.kind === "pattern" && { names: source.pattern }
+  return [{ field: { kind: "pattern", text, pattern }, how: "create", ...names }]
+}
 
 const all =
   (how: How, options: Spec = none, skip = 0): Known =>

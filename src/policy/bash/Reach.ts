@@ -7,9 +7,18 @@ import * as Place from "./Place.ts"
 import type { Field, State } from "./State.ts"
 
 export type Access =
-  /** `deep`: everything below, too; only what git tracks of it; only what stands directly in it, links followed. */
-  | { readonly reads: true; readonly deep?: boolean | "tracked" | "children"; readonly possible?: boolean }
-  | { readonly how: How }
+  /**
+   * `deep`: everything below, too; only what git tracks of it; only what stands directly in it, links followed. `byText`: `..` is
+   * taken from the name, as cd does, wherever links lead.
+   */
+  | {
+      readonly reads: true
+      readonly deep?: boolean | "tracked" | "children"
+      readonly possible?: boolean
+      readonly byText?: true
+    }
+  /** `names`: the pattern that gives its files their names. */
+  | { readonly how: How; readonly names?: string }
 
 /** Notes what is touched. Returns why the place is not certain, if so. */
 export const reach = (field: Field, access: Access, state: State, context: Context): string | undefined => {
@@ -31,15 +40,18 @@ export const reach = (field: Field, access: Access, state: State, context: Conte
     context.touches.push({ _tag: "Unknown", why: `${field.text} is relative to a directory that is not known` })
     return "the directory it stands in is not known"
   }
-  let doubt = Place.isLexical(path) ? undefined : `${field.text} goes back out of a directory that may be a link`
+  const isByText = "reads" in access && access.byText === true
+  const back = `${field.text} goes back out of a directory that may be a link`
+  let doubt = isByText || Place.isLexical(path) ? undefined : back
   for (const cwd of isAbsolute ? ["/"] : places(state)) {
-    const full = Place.resolve(isPattern ? Glob.escape(cwd) : cwd, path)
-    note(full, isPattern, access, context)
+    const base = isPattern ? Glob.escape(cwd) : cwd
+    const names = "how" in access && access.names !== undefined ? Place.resolve(base, access.names) : undefined
+    note(Place.resolve(base, path), isPattern, names === undefined ? access : { ...access, names }, context)
     const isReal = context.place.cwd === cwd || context.place.cwd.startsWith(cwd === "/" ? "/" : `${cwd}/`)
-    if (!isAbsolute && !isReal && /^(?:\.\/+)*\.\.(?:\/|$)/.test(path)) {
-      doubt ??= `${field.text} goes back out of a directory that may be a link`
-    }
+    if (!isByText && !isAbsolute && !isReal && /^(?:\.\/+)*\.\.(?:\/|$)/.test(path)) doubt ??= back
   }
+  // The disk may know another place for it than the text.
+  if (doubt !== undefined) context.touches.push({ _tag: "Unknown", why: doubt })
   return doubt
 }
 
@@ -51,7 +63,9 @@ const places = (state: State): ReadonlyArray<string> => {
 
 const note = (path: string, isPattern: boolean, access: Access, context: Context): void => {
   if ("how" in access) {
-    context.touches.push({ _tag: "Writes", path, how: access.how, ...(isPattern && { pattern: true }) })
+    const { how, names } = access
+    const pattern = isPattern && { pattern: true as const, ...(names !== undefined && { names }) }
+    context.touches.push({ _tag: "Writes", path, how, ...pattern })
     return
   }
   const possible = access.possible === true && { possible: true as const }

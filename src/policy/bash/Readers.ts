@@ -62,7 +62,7 @@ const grepOptions =
   "--null-data --regexp= --file<"
 const grep = tame(grepOptions, {
   operands: "script",
-  deep: (parsed) => has(parsed, "-r", "-d", "--recursive", "--directories"),
+  deep: (parsed) => has(parsed, "-r", "-d") || [...parsed.options].some((one) => /^(?:-R|--(?:rec|di|der))/.test(one)),
 })
 const sum = tame("-btz --binary --text --tag --zero -a: --algorithm= -l: --length=")
 const version = (...flags: ReadonlyArray<string>): Reader =>
@@ -128,7 +128,7 @@ const readers: Readonly<Record<string, Reader>> = {
       "--suppress-common-lines --ignore-case --ignore-all-space --ignore-blank-lines --ignore-space-change " +
       "--ignore-trailing-space --strip-trailing-cr --text --minimal --color=? --exclude= --label= --no-dereference --normal --ed --rcs",
     // Two directories are compared file by file, links followed.
-    { deep: () => "children" },
+    { deep: (parsed) => [...parsed.options].some((one) => /^(?:-r|--rec)/.test(one)) || "children" },
   ),
   cmp: tame("-bls -i: -n: --print-bytes --ignore-initial= --verbose --bytes= --quiet --silent"),
   grep,
@@ -281,7 +281,9 @@ export const reading = (program: string, args: ReadonlyArray<Field>): Reading | 
     parsed.options.has("--expression") ||
     parsed.options.has("--files")
   const scripted =
-    entry.operands === "script" && !(given && program !== "awk" && program !== "jq") && parsed.strange === undefined
+    entry.operands === "script" &&
+    !(given && program !== "awk" && program !== "jq") &&
+    (parsed.strange === undefined || entry.deep?.(parsed) === true)
   const paths = entry.operands === "paths" || entry.operands === "script" ? parsed.operands.slice(scripted ? 1 : 0) : []
   const reads = [
     ...paths.filter((field) => field.text !== "-"),

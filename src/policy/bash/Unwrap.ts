@@ -39,7 +39,12 @@ const wrapper = (options: string, more: Partial<Omit<Wrapper, "spec">> = {}): Wr
 })
 const thin = { harmless: true, transparent: true, prefixAllowable: true }
 
+/** They do what the words behind them say; their options are not told apart. */
+const others =
+  "busybox toybox fakeroot pkexec ltrace valgrind unbuffer rlwrap prlimit setarch dbus-run-session catchsegv".split(" ")
+
 const wrappers: Readonly<Record<string, Wrapper>> = {
+  ...Object.fromEntries(others.map((name) => [name, wrapper("")])),
   timeout: wrapper("-fpv -k: -s: --kill-after= --signal= --foreground --preserve-status --verbose", {
     ...thin,
     skip: 1,
@@ -81,7 +86,7 @@ const wrappers: Readonly<Record<string, Wrapper>> = {
   chroot: wrapper("--userspec= --groups= --skip-chdir", { skip: 1 }),
   unshare: wrapper("-cfimnprTuU --map-root-user --fork"),
   strace: wrapper("-cdfFhiqrtTvVxy -e: -o: -p: -s: -u: -a: -O: -S: -P:"),
-  busybox: wrapper(""),
+  runuser: wrapper("-fmlP -c: -g: -G: -s: -u: --command= --user= --group= --login --shell=", { text: "-c" }),
   gosu: wrapper("", { skip: 1 }),
   npx: wrapper("-yq -p: -c: --yes --no --package= --call= --quiet", { text: "-c", prefixAllowable: true }),
   bunx: wrapper("-y --bun --package=", { prefixAllowable: true }),

@@ -156,9 +156,9 @@ const partOf = (part: WordPart, quoted: boolean, state: State, context: Context)
     case "SingleQuoted":
       return [literal(part.value)]
     case "AnsiCQuoted":
-      // A NUL ends the text there, `\c` depends on the terminal, bytes make other characters, and a line does not go on in here:
-      // nothing honest needs them.
-      return /\\(?:0|x0|u0|U0|c|\n)/.test(part.text) || /[\0\u0080-\u00ff]/.test(part.value)
+      // A NUL ends the text there, `\c` depends on the terminal, `\x{2e}` is a point only to bash, bytes make other characters, what
+      // lies beyond ASCII depends on the locale, and a line does not go on in here: nothing honest needs them.
+      return /\\(?:0|x0|u0|U0|x\{|c|\n)/.test(part.text) || hasForeignEscape(part.text, part.value)
         ? [unknown(part.text)]
         : [literal(part.value)]
     case "Glob":
@@ -213,6 +213,9 @@ const partOf = (part: WordPart, quoted: boolean, state: State, context: Context)
       return [unknown(part.text, true)]
   }
 }
+
+const hasForeignEscape = (text: string, value: string): boolean =>
+  /[\0\u0080-\u00ff]/.test(value) || (/\\[uU]/.test(text) && /[^\0-\x7f]/.test(value))
 
 /** Classes are kept if they are plain, otherwise they stand for anything. */
 const simpleGlob = (text: string): string =>

@@ -111,10 +111,10 @@ const search = Effect.fnUntraced(function* (input: Input) {
   const found = yield* ripgrep
     .run(args, cwd, byAge === undefined ? {} : { onLines: byAge.see })
     .pipe(Effect.mapError(refused))
-  const told = isTellable === undefined ? found.lines : found.lines.flatMap((line) => filtered(line, mode, isTellable))
-  const sorted = byAge === undefined ? told : yield* byAge.newestFirst(told)
+  const sorted = byAge === undefined ? found.lines : yield* byAge.newestFirst(found.lines.length)
+  const told = isTellable === undefined ? sorted : sorted.flatMap((line) => filtered(line, mode, isTellable))
   // The place "." shows up in front of every name.
-  const lines = sorted.map((line) => (line.startsWith("./") ? line.slice(2) : line))
+  const lines = told.map((line) => (line.startsWith("./") ? line.slice(2) : line))
   if (mode === "content") return content(page(input, lines), found)
   if (mode === "count") return counts(page(input, lines), found)
   return files(page(input, lines), found)
@@ -177,23 +177,24 @@ const ages = Effect.fnUntraced(function* (cwd: string) {
   const files = yield* Files
   const paths = yield* Path.Path
   const finds = yield* Queue.unbounded<ReadonlyArray<string>, Cause.Done>()
-  const times = new Map<string, number>()
+  const seen: Array<{ readonly name: string; readonly at: number }> = []
   const looking = yield* Stream.fromQueue(finds).pipe(
     Stream.runForEachArray((lists) => {
       const names = lists.flat()
       return Effect.map(files.changedAt(names.map((name) => paths.resolve(cwd, name))), (found) => {
-        for (const [index, name] of names.entries()) times.set(name, found[index] ?? 0)
+        for (const [index, name] of names.entries()) seen.push({ name, at: found[index] ?? 0 })
       })
     }),
     Effect.forkScoped({ startImmediately: true }),
   )
-  const age = (name: string) => times.get(name) ?? 0
   return {
     see: (names: ReadonlyArray<string>): void => void Queue.offerUnsafe(finds, names),
-    newestFirst: Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
+    /** Of the first ones: the rest of too many is given up. */
+    newestFirst: Effect.fnUntraced(function* (count: number) {
       yield* Queue.end(finds)
       yield* Fiber.join(looking)
-      return names.toSorted((a, b) => age(b) - age(a) || (a < b ? -1 : 1))
+      const kept = seen.slice(0, count).sort((a, b) => b.at - a.at || (a.name < b.name ? -1 : 1))
+      return kept.map(({ name }) => name)
     }),
   }
 })

@@ -1,12 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as Stream from "effect/Stream"
 import type { Event } from "../../../src/protocol/Event.ts"
 import { plainText } from "../../../src/protocol/Content.ts"
 import type { Playbook } from "../../../src/testing/Playbook.ts"
 import { ScriptedModel } from "../../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../../src/testing/TestRuntime.ts"
-import { hurried, only, open, transitions } from "../../agents/session.ts"
+import { Agents } from "../../../src/agents/Agents.ts"
+import { echo, hurried, note, only, open, transitions } from "../../agents/session.ts"
 
 /** So much that ten of them fill the window that the tests have. */
 const long = (name: string) =>
@@ -35,25 +37,24 @@ const book = (more: Playbook["rules"] = []): Playbook => ({
     ...more,
     { when: { user: "goes on from a summary that you write now" }, reply: summary },
     {
-      when: ({ results, user }) => results.length < Number(/echo (\d+)/.exec(user)?.[1] ?? 0),
-      reply: ({ results }) => [
-        { tool: "Echo", input: { text: results.length === 1 ? error : long(`round ${results.length}`) } },
-      ],
+      when: ({ prompt, turn }) => turn <= Number(/echo (\d+)/.exec(prompt)?.[1] ?? 0),
+      reply: ({ turn }) => [{ tool: "Echo", input: { text: turn === 1 ? error : long(`round ${turn}`) } }],
     },
     { reply: "Done." },
   ],
 })
 
-/** A window in which about 9,600 tokens fit before room is made. */
-const small = { host: { env: { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "1" } } }
+/** A window in which about 19,000 tokens fit before room is made. */
+const small = { host: { env: { CLAUDE_AUTOCOMPACT_PCT_OVERRIDE: "2" } } }
 
 const session = (
   prompts: ReadonlyArray<string>,
   rules: Playbook["rules"] = [],
   world: TestRuntime.TestRuntimeOptions = small,
+  model = "opus",
 ) =>
   Effect.gen(function* () {
-    const agent = yield* open({ model: "opus" })
+    const agent = yield* open({ model })
     const events: Array<Event> = []
     for (const prompt of prompts) events.push(...(yield* hurried(Stream.runCollect(agent.prompt(prompt)))))
     return { events, requests: yield* ScriptedModel.requests }
@@ -71,7 +72,7 @@ describe("making room", () => {
 
   it.effect("takes what needs no model first, and keeps the lines that matter", () =>
     Effect.gen(function* () {
-      const { events, requests } = yield* session(["echo 8"])
+      const { events, requests } = yield* session(["echo 14"])
       assert.isNotEmpty(layersOf(events))
       assert.notInclude(layersOf(events), "summary")
       const last = requests.at(-1)?.body.messages ?? []
@@ -110,11 +111,123 @@ describe("making room", () => {
     Effect.gen(function* () {
       const { events } = yield* session(
         ["echo 4"],
-        [{ when: ({ results }) => results.length === 4, times: 1, faults: [{ prompt_too_long: true }] }],
+        [{ when: ({ turn }) => turn === 4, once: true, faults: [{ prompt_too_long: true }] }],
         {},
       )
       assert.include(transitions(events), "collapse_drain_retry")
       assert.strictEqual(only(events, "TurnEnded")[0]?.terminal.reason, "completed")
+    }),
+  )
+
+  it.effect("gives up where nothing helps, and the session can still be talked to", () =>
+    Effect.gen(function* () {
+      const tooLong = { when: { prompt: "too much" }, faults: [{ prompt_too_long: true as const }] }
+      const { events } = yield* session(["echo 3", "too much", "and now?"], [tooLong], {})
+      assert.deepStrictEqual(
+        only(events, "TurnEnded").map(({ terminal }) => terminal.reason),
+        ["completed", "prompt_too_long", "completed"],
+      )
+    }),
+  )
+
+  it.effect("goes on after a reply that filled the window", () =>
+    Effect.gen(function* () {
+      const full = {
+        when: { prompt: "echo 4" },
+        once: true,
+        reply: "This is half of",
+        stop_reason: "model_context_window_exceeded" as const,
+      }
+      const { events } = yield* session(["echo 3", "echo 4"], [full], {})
+      assert.isTrue(
+        transitions(events).some((one) => one === "collapse_drain_retry" || one === "reactive_compact_retry"),
+      )
+      assert.strictEqual(only(events, "TurnEnded").at(-1)?.terminal.reason, "completed")
+    }),
+  )
+
+  it.effect("does without a summary that fails three times, and does not ask a fourth time", () =>
+    Effect.gen(function* () {
+      const fails = { when: { user: "goes on from a summary that you write now" }, faults: [{ status: 400 }] }
+      const many = Array.from({ length: 17 }, (_, at) => `fill ${at} ${long("a prompt")}`)
+      const { events, requests } = yield* session(many, [fails])
+      const asked = requests.filter(({ body }) =>
+        JSON.stringify(body.messages.at(-1)).includes("goes on from a summary"),
+      )
+      assert.lengthOf(asked, 3)
+      assert.isTrue(only(events, "TurnEnded").every(({ terminal }) => terminal.reason === "completed"))
+      const said = only(events, "Diagnosed").map(({ message }) => message)
+      assert.isTrue(said.some((message) => message.includes("failed 3 times in a row")))
+      assert.include(JSON.stringify(requests.at(-1)?.body.messages), "fill 0")
+    }),
+  )
+
+  it.effect("blocks what cannot fit, and says what can be done", () =>
+    Effect.gen(function* () {
+      const off = { host: { env: { DISABLE_AUTO_COMPACT: "1" } } }
+      const { events, requests } = yield* session([long("a prompt ").repeat(300)], [], off, "claude-haiku-4-5")
+      const { terminal } = only(events, "TurnEnded")[0] ?? {}
+      assert.strictEqual(terminal?.reason, "blocking_limit")
+      assert.include(terminal?.detail, "/compact")
+      assert.lengthOf(requests, 0)
+    }),
+  )
+
+  it.effect("is undone by nothing: a session that is opened again sends the same", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const first = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* open({ model: "opus" })
+          for (const prompt of ["echo 3", "/compact", "and now?"]) {
+            yield* hurried(Stream.runCollect(agent.prompt(prompt)))
+          }
+          return agent.sessionId
+        }),
+      )
+      const before = (yield* ScriptedModel.requests).at(-1)?.body.messages ?? []
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* agents.resume(first, { permissionMode: "bypassPermissions", tools: [echo, note] })
+          yield* hurried(Stream.runCollect(agent.prompt("go on")))
+        }),
+      )
+      const after = (yield* ScriptedModel.requests).at(-1)?.body.messages ?? []
+      assert.deepStrictEqual(after.slice(0, before.length), before)
+    }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
+  it.effect("leaves the facts in the project's file, and learns from it what a journal has lost", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const disk = yield* FileSystem.FileSystem
+      const file = "/work/.claude/session-state.json"
+      const id = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* open({ model: "opus" })
+          for (const prompt of ["echo 3", "/compact"]) yield* hurried(Stream.runCollect(agent.prompt(prompt)))
+          return agent.sessionId
+        }),
+      )
+      const text = yield* disk.readFileString(file)
+      assert.include(text, "echo 3")
+      yield* disk.writeFileString(file, text.replace(/"decisions": \[[^\]]*\]/, '"decisions": ["tea, not coffee"]'))
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* agents.resume(id, { permissionMode: "bypassPermissions", tools: [echo, note] })
+          yield* hurried(Stream.runCollect(agent.prompt("go on")))
+        }),
+      )
+      assert.include(JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages), "tea, not coffee")
+    }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
+  it.effect("is refused where it is switched off, and says so", () =>
+    Effect.gen(function* () {
+      const off = { host: { env: { DISABLE_COMPACT: "1" } } }
+      const { events } = yield* session(["echo 3", "/compact"], [], off)
+      assert.include(only(events, "TurnEnded").at(-1)?.result, "DISABLE_COMPACT")
+      assert.deepStrictEqual(layersOf(events), [])
     }),
   )
 })
