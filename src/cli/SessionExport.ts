@@ -68,7 +68,7 @@ export const formatOf = (format: ExportFormat | undefined, output: string | unde
   return output !== undefined && /\.json$/i.test(output) ? "json" : "markdown"
 }
 
-const json = ({ began, items, problems: _, ...session }: Read): string => {
+const json = ({ began, items, ...session }: Read): string => {
   const iso = (time: number | undefined) => (time === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(time)))
   return pretty({ ...session, began: iso(began), items: items.map((item) => ({ ...item, time: iso(item.time) })) })
 }

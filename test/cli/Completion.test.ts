@@ -40,6 +40,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
       "agents",
       "completion",
       "config",
+      "context",
       "demo",
       "hooks",
       "instructions",
