@@ -51,7 +51,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
       "skills",
     ],
   ],
-  ["troupe con", ["config"]],
+  ["troupe conf", ["config"]],
   ["troupe config ", ["explain", "list", "set", "trust", "unset"]],
   ["troupe completion ", ["bash", "fish", "zsh"]],
   ["troupe --out", ["--output-format"]],
