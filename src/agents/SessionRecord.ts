@@ -39,8 +39,10 @@ const mostUnsaved = 1024 * 1024
 export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, sessionId, version }: RecordOptions<E>) {
   const context = yield* Effect.context<Files | Host>()
   const worthSaving = yield* WorthSaving
-  const saved = yield* Snapshot.read(sessionId, version)
   const gitBranch = yield* (yield* Git).branch(cwd)
+  // First of all: what is looked at from here on, nobody else changes.
+  const held = yield* Journal.hold(sessionId)
+  const saved = yield* Snapshot.read(sessionId, version)
   const about = { sessionId, cwd, version, ...(gitBranch !== undefined && { gitBranch }) }
   const transcript = yield* Transcript.prepare(about, saved?.parts.get("transcript"))
   const history = History.folding(agent, HistoryState.restore(saved?.parts.get("history") ?? []))
@@ -69,7 +71,7 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
     },
   }
   // Its records are not held by it: nobody needs them any more when they have been read.
-  const { records: _, ...journal } = yield* Journal.open(sessionId, reader)
+  const { records: _, ...journal } = yield* held.open(reader)
   yield* admit(journal)
   const opened = { history: history.current(), transcript: yield* transcript.open }
   let unsavedFrom = from?.end ?? 0

@@ -61,35 +61,45 @@ const syncWithin = "100 millis"
 
 type Needs = Files | FileSystem.FileSystem | Host
 
-/** Takes the session, repairs its journal and opens it for appending; a new session gets a new file. What it says goes to the reader. */
-export const open: (
+/** A session that nobody else can take until the scope closes. */
+export interface Held {
+  /** Repairs its journal and opens it for appending; a new session gets a new file. What it says goes to the reader. */
+  readonly open: (reader?: Reader) => Effect.Effect<Opened, JournalError, Needs | Scope.Scope>
+}
+
+export const hold = (sessionId: string): Effect.Effect<Held, JournalError | SessionBusy, Needs | Scope.Scope> =>
+  Effect.map(lock(sessionId), (path) => ({ open: (reader) => openAt(sessionId, path, reader) }))
+
+/** Takes the session and opens its journal. */
+export const open = (
   sessionId: string,
   reader?: Reader,
-) => Effect.Effect<Opened, JournalError | SessionBusy, Needs | Scope.Scope> = Effect.fnUntraced(
-  function* (sessionId, reader) {
-    const files = yield* Files
-    const path = yield* lock(sessionId)
-    const records: Array<JournalRecord> = []
-    const given: Reader = reader ?? {
-      restart: () => Effect.sync(() => void (records.length = 0)),
-      take: (record) => void records.push(record),
-    }
-    const { problems, tail, isEmpty } = yield* take(sessionId, path, given)
-    const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
-    const writer = yield* makeWriter(sessionId, handle, tail)
-    const context = yield* Effect.context<Needs>()
-    return {
-      sessionId,
-      path,
-      problems,
-      isEmpty,
-      records,
-      ...writer,
-      reread: Effect.provideContext(read(sessionId), context),
-      replay: (to) => Effect.provideContext(replay(sessionId, path, to), context),
-    }
-  },
-)
+): Effect.Effect<Opened, JournalError | SessionBusy, Needs | Scope.Scope> =>
+  Effect.flatMap(hold(sessionId), (held) => held.open(reader))
+
+const openAt = Effect.fnUntraced(function* (sessionId: string, path: string, reader?: Reader) {
+  const files = yield* Files
+  const records: Array<JournalRecord> = []
+  const given: Reader = reader ?? {
+    restart: () => Effect.sync(() => void (records.length = 0)),
+    take: (record) => void records.push(record),
+  }
+  const { problems, tail, isEmpty } = yield* take(sessionId, path, given)
+  const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
+  const writer = yield* makeWriter(sessionId, handle, tail)
+  const context = yield* Effect.context<Needs>()
+  const opened: Opened = {
+    sessionId,
+    path,
+    problems,
+    isEmpty,
+    records,
+    ...writer,
+    reread: Effect.provideContext(read(sessionId), context),
+    replay: (to) => Effect.provideContext(replay(sessionId, path, to), context),
+  }
+  return opened
+})
 
 /** Gives the reader what it does not know; a journal with a flaw is repaired first. */
 const take = Effect.fnUntraced(function* (sessionId: string, path: string, reader: Reader) {
@@ -183,9 +193,6 @@ export const create: (
     .writeAtomic(handle.path, concat(parts), { mode: 0o600 })
     .pipe(Effect.mapError(journalError("append", path)))
 }, Effect.scoped)
-
-/** Takes the session until the scope closes, without opening it. */
-export const claim = (sessionId: string) => Effect.asVoid(lock(sessionId))
 
 const lock = Effect.fnUntraced(function* (sessionId: string) {
   const files = yield* Files

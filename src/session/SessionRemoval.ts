@@ -59,7 +59,7 @@ export const finish: Effect.Effect<void, never, FileSystem.FileSystem | Host> = 
 export const remove: (sessionId: string) => Effect.Effect<void, RemovalError, Needs> = Effect.fnUntraced(
   function* (sessionId) {
     const fs = yield* FileSystem.FileSystem
-    yield* Journal.claim(sessionId)
+    yield* Journal.hold(sessionId)
     const take = (path: string) =>
       Effect.mapError(fs.remove(path, { recursive: true, force: true }), (error) => fromPlatform("delete", path, error))
     yield* Effect.forEach(yield* elsewhere(sessionId), take, { discard: true })
