@@ -18,7 +18,7 @@ import type { DurableEvent } from "../protocol/Event.ts"
 import * as Blobs from "./Blobs.ts"
 import { JournalError, journalError, SessionBusy } from "./JournalError.ts"
 import * as JournalReading from "./JournalReading.ts"
-import { landmarks, type Position, type Reader, stream, type Streamed } from "./JournalReading.ts"
+import { type Position, type Reader, stream, type Streamed } from "./JournalReading.ts"
 import type { JournalRecord, Placed, Scan } from "./JournalRecord.ts"
 import * as Records from "./JournalRecord.ts"
 import * as RegularFile from "./RegularFile.ts"
@@ -130,8 +130,12 @@ const take = Effect.fnUntraced(function* (sessionId: string, path: string, reade
   return { tail, isEmpty, problems: [...scan.problems, ...decoded.problems] }
 })
 
+/** Twice, where a record has a say about those before it: that is rare. */
 const anew = Effect.fnUntraced(function* (path: string, sessionId: string, reader: Reader) {
-  yield* reader.restart(yield* landmarks(path, sessionId))
+  yield* reader.restart([])
+  const streamed = yield* stream(path, sessionId, undefined, reader.take)
+  if (streamed === undefined || streamed.landmarks.length === 0) return streamed
+  yield* reader.restart(streamed.landmarks)
   return yield* stream(path, sessionId, undefined, reader.take)
 })
 

@@ -41,17 +41,14 @@ export interface Streamed {
   /** A last line that was cut, and where it begins. */
   readonly torn: { readonly start: number; readonly bytes: Uint8Array; readonly line: number } | undefined
   readonly problems: ReadonlyArray<string>
+  readonly landmarks: ReadonlyArray<JournalRecord>
 }
 
 type Needs = Files | FileSystem.FileSystem | Host
 
-/** Events that have a say about records before them. */
-const landmark = /"kind":"(?:SessionStarted|Rewound)"/
-const headBytes = 160
-const text = new TextDecoder()
-
-const isLandmark = (bytes: Uint8Array, start: number, end: number): boolean =>
-  landmark.test(text.decode(bytes.subarray(start, Math.min(end, start + headBytes))))
+/** It has a say about records before it: they were taken back, or come from another session. */
+const isLandmark = ({ event }: JournalRecord): boolean =>
+  event._tag === "Rewound" || (event._tag === "SessionStarted" && event.forkedFrom !== undefined)
 
 const eventOf = Effect.fnUntraced(function* (sessionId: string, stored: StoredRecord, problems: Array<string>) {
   const { agent, blob, kind, seq, time } = stored
@@ -79,18 +76,6 @@ export const decode = Effect.fnUntraced(function* (sessionId: string, all: Reado
   return { records, problems }
 })
 
-/** Those of the whole file, in order. Flaws are passed over. */
-export const landmarks = Effect.fnUntraced(function* (path: string, sessionId: string) {
-  if (!(yield* isThere(path))) return []
-  const found: Array<StoredRecord> = []
-  yield* FileLines.read(path, 0, (bytes, start, end) => {
-    if (!isLandmark(bytes, start, end)) return
-    const placed = Records.verify(bytes, start, end)
-    if (placed !== undefined) found.push(placed.record)
-  })
-  return (yield* decode(sessionId, found)).records
-})
-
 /** Gives the records to `take`; `undefined` when there is a flaw, or a landmark behind a known beginning. */
 export const stream: (
   path: string,
@@ -98,9 +83,10 @@ export const stream: (
   from: Position | undefined,
   take: Reader["take"],
 ) => Effect.Effect<Streamed | undefined, FileError, Needs> = Effect.fnUntraced(function* (path, sessionId, from, take) {
-  const nothing: Streamed = { last: undefined, open: false, torn: undefined, problems: [] }
+  const nothing: Streamed = { last: undefined, open: false, torn: undefined, problems: [], landmarks: [] }
   if (!(yield* isThere(path))) return from === undefined ? nothing : undefined
   const problems: Array<string> = []
+  const landmarks: Array<JournalRecord> = []
   const batch: Array<StoredRecord> = []
   let isSound = true
   let last: Position | undefined
@@ -125,7 +111,9 @@ export const stream: (
   const deliver = Effect.suspend(() => Effect.forEach(batch.splice(0), one, { discard: true }))
   const one = (stored: StoredRecord) =>
     Effect.map(eventOf(sessionId, stored, problems), (record) => {
-      if (record !== undefined && isSound) take(record)
+      if (record === undefined || !isSound) return
+      if (isLandmark(record)) landmarks.push(record)
+      take(record)
     })
   const each: FileLines.EachLine = (bytes, start, end, at) => accept(bytes, start, end, at)
   const { rest, to } = yield* FileLines.read(path, from?.start ?? 0, each, deliver)
@@ -137,7 +125,7 @@ export const stream: (
   } else if (rest.length > 0 && !Records.isLost(rest)) return undefined
   if (!isSound || (from !== undefined && last === undefined)) return undefined
   const torn = rest.length > 0 && whole === undefined ? { start: to, bytes: rest, line: line + 1 } : undefined
-  return { last, open: whole !== undefined, torn, problems }
+  return { last, open: whole !== undefined, torn, problems, landmarks }
 })
 
 const isThere = (path: string) =>
