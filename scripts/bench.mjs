@@ -234,6 +234,14 @@ const reload = await measured("definitions.mjs")
 limit("one of 200 agents changed, read again", reload.agentsMs, "ms", 50)
 limit("one of 200 skills changed, read again", reload.skillsMs, "ms", 50)
 
+// ── sessions ──────────────────────────────────────────────────────────────────────────────────────────
+for (const session of await measured("session.mjs")) {
+  const what = `a session of ${session.turns} turns, ${session.between === 0 ? "never" : "often"} compacted`
+  limit(`${what}, opened`, session.ms, "ms", 300)
+  limit("… peak memory", session.peakMiB, "MiB", 150)
+  limit("… without its index", session.wholeMs, "ms")
+}
+
 const hooks = await measured("hooks.mjs")
 limit("an event that none of 50 hooks is meant by", hooks.passUs, "µs", 20)
 above("a command as a hook, against its spawn", hooks.commandMs, hooks.bareMs, 3)

@@ -14,6 +14,7 @@ import * as Protocol from "../kernel/Protocol.ts"
 import type { Model } from "../model/Model.ts"
 import { Content } from "../protocol/Content.ts"
 import { Delivery, type Event, type EventOf } from "../protocol/Event.ts"
+import type { Message } from "../protocol/Message.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as Usage from "../protocol/Usage.ts"
 import type { Controls, ControlsState } from "../session/Controls.ts"
@@ -215,6 +216,8 @@ export interface Agent extends Front {
   readonly transcriptPath: string
   /** The tools the model is offered. */
   readonly tools: () => ReadonlyArray<string>
+  /** The conversation so far, as the next request would say it. */
+  readonly messages: () => ReadonlyArray<Message>
   readonly controls: Effect.Effect<ControlsState>
   /** What was wrong and was put right when the session was opened. */
   readonly problems: ReadonlyArray<string>
@@ -293,6 +296,7 @@ export const make = (
     transcriptPath: recorder.transcript.path,
     problems: session.problems,
     tools: catalog.names,
+    messages: () => recorder.history.messages(),
     controls: controls.current,
     initialPrompt: session.initialPrompt,
     outputStyle: session.outputStyle,

@@ -167,7 +167,6 @@ const explaining = Effect.fnUntraced(function* <R>(call: CallToExplain, options:
     subagents: { allowed: true, send: () => new ToolFailure({ message: "Nothing is run here." }) },
     tools: options.tools ?? [],
     model: table.resolve(model).spec,
-    past: [],
     // A rule that takes the tool away is the answer, not a reason to have none.
     showsAll: true,
   })

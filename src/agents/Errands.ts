@@ -147,7 +147,6 @@ const send = Effect.fnUntraced(function* <R>(sender: Sender<R>, errand: Errand) 
       subagents,
       tools: sender.tools.filter(({ name }) => errand.tools.includes(name)),
       model: table.resolve(model).spec,
-      past: [],
     })
     shellDirectory = Context.get(session, Workspace).cwd
     const moments = SessionMoments.make({

@@ -8,6 +8,7 @@ import * as Ids from "../kernel/Ids.ts"
 import type { EventOf } from "../protocol/Event.ts"
 import type { JournalError } from "../session/JournalError.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
+import * as SessionNotes from "../session/SessionNotes.ts"
 import type { NotAddable, Workspace } from "../tools/Workspace.ts"
 import { reminder } from "../protocol/Reminder.ts"
 
@@ -30,6 +31,12 @@ export interface Front {
   readonly rewriter: () => ((batch: Batch) => Effect.Effect<string>) | undefined
   /** It goes on elsewhere from now on: recorded, and on the disk when this returns. Whoever calls this closes it next. */
   readonly handedOver: (event: EventOf<"SessionHandedOver">) => Effect.Effect<void, JournalError>
+  /** What the session is called, and what it is sorted by. */
+  readonly about: () => { readonly title: string | undefined; readonly tags: ReadonlyArray<string> }
+  /** Gives it a title; an empty one changes nothing. */
+  readonly rename: (title: string) => Effect.Effect<void, JournalError>
+  /** Adds tags that it does not have, and takes those that it has. */
+  readonly tag: (tags: ReadonlyArray<string>) => Effect.Effect<void, JournalError>
   /** The person has not said anything for a while. */
   readonly idle: Effect.Effect<void>
 }
@@ -66,6 +73,16 @@ export const make = ({ addDirs, engine, recorder, workspace }: Behind): Front =>
     }),
     rewriter: () => (engine.concerns("MessageDisplay") ? rewrite : undefined),
     handedOver: (event) => Effect.andThen(recorder.emit(event), recorder.journal.sync),
+    about: () => ({ title: recorder.history.title, tags: recorder.history.tags }),
+    rename: (given) =>
+      SessionNotes.titleOf(given) === "" ? Effect.void : recorder.emit(SessionNotes.titled(given, "person")),
+    tag: (given) =>
+      Effect.suspend(() => {
+        const { tags } = recorder.history
+        const named = SessionNotes.tagsOf(given)
+        const kept = tags.filter((tag) => !named.includes(tag))
+        return recorder.emit(SessionNotes.tagged([...kept, ...named.filter((tag) => !tags.includes(tag))], "person"))
+      }),
     idle: Effect.asVoid(
       engine.fire("Notification", {
         message: "The session waits for your input",

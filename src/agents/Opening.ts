@@ -15,7 +15,6 @@ import * as ModelHooks from "../hooks/ModelHooks.ts"
 import type * as Actor from "../kernel/Actor.ts"
 import * as Ids from "../kernel/Ids.ts"
 import * as Supervisor from "../kernel/Supervisor.ts"
-import { Git } from "../platform/Git.ts"
 import { Host } from "../platform/Host.ts"
 import { Watch } from "../platform/Watch.ts"
 import * as RuleBook from "../permissions/RuleBook.ts"
@@ -27,10 +26,8 @@ import { Checkpoints } from "../session/Checkpoints.ts"
 import * as Controls from "../session/Controls.ts"
 import * as Elsewhere from "../session/Elsewhere.ts"
 import * as History from "../session/History.ts"
-import * as Journal from "../session/Journal.ts"
+import type { Journal } from "../session/Journal.ts"
 import { JournalError } from "../session/JournalError.ts"
-import * as Recorder from "../session/Recorder.ts"
-import * as Transcript from "../session/Transcript.ts"
 import { Settings } from "../settings/Settings.ts"
 import * as Skill from "../skills/Skill.ts"
 import { SkillFork } from "../skills/SkillTool.ts"
@@ -56,6 +53,7 @@ import * as SessionDefaults from "./SessionDefaults.ts"
 import type { SessionHook } from "./SessionHook.ts"
 import * as SessionHooks from "./SessionHooks.ts"
 import * as SessionRoom from "./SessionRoom.ts"
+import * as SessionRecord from "./SessionRecord.ts"
 import * as SessionMoments from "./SessionMoments.ts"
 import * as SessionTools from "./SessionTools.ts"
 import * as StructuredOutput from "./StructuredOutput.ts"
@@ -279,7 +277,6 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const feed = yield* SessionContext.feed(known)
   const memory = Context.get(session, FileMemory)
   const rewinding = yield* Rewinding.make({ ground: kept.ground, recorder, feed, skills, memory })
-  if (past.some(({ _tag }) => _tag === "Rewound")) Rewinding.relearn(memory, recorder.journal.records)
   yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
   const compaction = yield* SessionRoom.make({
     agent: main,
@@ -368,33 +365,25 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   })
 })
 
-/** Opens what is recorded, and where: the journal with its lock, the history it folds into, the transcript beside it. */
+/** Opens what is recorded; a new session must be new, and one that goes on must be there. */
 const record = Effect.fnUntraced(function* (sessionId: string, origin: Origin, cwd: string) {
-  const journal = yield* Journal.open(sessionId)
-  if (origin.source === "startup" && journal.records.length > 0) {
-    return yield* new BadSessionId({
-      sessionId,
-      why: "it exists already. Resume it with --resume, or choose another id.",
-    })
-  }
-  const elsewhere = Elsewhere.goneTo(journal.records, (yield* Host).configDir)
-  if (elsewhere !== undefined) return yield* new Elsewhere.SessionElsewhere({ sessionId, to: elsewhere })
-  // Nothing of it can be read: going on would pretend that nothing had been said.
-  if (origin.source !== "startup" && journal.records.length === 0) {
-    return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })
-  }
-  const records = journal.records.filter(({ agent }) => agent === main)
-  const past = records.map(({ event }) => event)
-  const history = History.fold(records)
-  const gitBranch = yield* (yield* Git).branch(cwd)
-  const transcript = yield* Transcript.open({
-    sessionId,
-    cwd,
-    version,
-    records,
-    ...(gitBranch !== undefined && { gitBranch }),
+  const { configDir } = yield* Host
+  const admit = Effect.fnUntraced(function* (journal: Journal, { goneTo }: History.History) {
+    if (goneTo !== undefined && goneTo !== configDir) {
+      return yield* new Elsewhere.SessionElsewhere({ sessionId, to: goneTo })
+    }
+    if (origin.source === "startup" && !journal.isEmpty) {
+      return yield* new BadSessionId({
+        sessionId,
+        why: "it exists already. Resume it with --resume, or choose another id.",
+      })
+    }
+    // Nothing of it can be read: going on would pretend that nothing had been said.
+    if (origin.source !== "startup" && journal.isEmpty) {
+      return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })
+    }
   })
-  return { past, recorder: yield* Recorder.make({ agent: main, journal, transcript, history }) }
+  return yield* SessionRecord.open({ sessionId, agent: main, cwd, version, admit })
 })
 
 /** The agent that the session is to be, with its text and which tools it leaves. */

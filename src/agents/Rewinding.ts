@@ -112,7 +112,7 @@ const toldIn = ({ history }: RecorderShape) =>
   [...history.told].map(([origin, content]) => ({ origin, content: unwrapped(content) }))
 
 /** The model has seen of files what its conversation shows. */
-export const relearn = (memory: FileMemory["Service"], records: ReadonlyArray<JournalRecord>): void => {
+const relearn = (memory: FileMemory["Service"], records: ReadonlyArray<JournalRecord>): void => {
   const isUndone = Undone.of(records)
   memory.relearn(
     records.flatMap(({ agent, event, seq }) =>

@@ -33,10 +33,7 @@ export const make = Effect.fnUntraced(function* (options: KeepingOptions) {
     cwd: () => cwd,
   })
   const roots = () => fence.realRoots
-  const elders = recorder.journal.records.flatMap(({ event }) =>
-    event._tag === "SessionStarted" && event.forkedFrom !== undefined ? [event.forkedFrom.sessionId] : [],
-  )
-  const history = yield* FileHistory.make(recorder.sessionId, elders)
+  const history = yield* FileHistory.make(recorder.sessionId, recorder.history.elders)
   const checkpoints = yield* Checkpoints.make({ recorder, history, roots, isBusy })
   const ground: Ground = { roots, history, checkpoints }
   return {

@@ -6,7 +6,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Path from "effect/Path"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import type { ModelSpec } from "../cost/ModelSpec.ts"
 import type { ModelTable } from "../cost/ModelTable.ts"
 import { HookEngine, type HookEngineShape } from "../hooks/HookEngine.ts"
@@ -24,7 +23,6 @@ import * as Permissions from "../permissions/Permissions.ts"
 import * as RuleBook from "../permissions/RuleBook.ts"
 import * as RuleMatch from "../policy/RuleMatch.ts"
 import { Sandbox } from "../security/Sandbox.ts"
-import type { DurableEvent } from "../protocol/Event.ts"
 import { Settings } from "../settings/Settings.ts"
 import { Controls, type ControlsShape } from "../session/Controls.ts"
 import { Recorder, type RecorderShape } from "../session/Recorder.ts"
@@ -33,6 +31,7 @@ import type { SkillLibrary } from "../skills/SkillLibrary.ts"
 import * as Skills from "../skills/Skills.ts"
 import { DeferAbove } from "../tools/Deferral.ts"
 import { FileMemory } from "../tools/FileMemory.ts"
+import * as PastWork from "../tools/PastWork.ts"
 import { Tasks } from "../tools/Tasks.ts"
 import type { Tool } from "../tools/Tool.ts"
 import { finder, ToolCatalog } from "../tools/ToolCatalog.ts"
@@ -95,7 +94,7 @@ export interface Outfit<R> {
   /** Whom its calls may send out. */
   readonly subagents: Subagents["Service"]
   /** What happened before, as far as it concerns this agent. */
-  readonly past: ReadonlyArray<DurableEvent>
+  readonly past?: PastWork.PastWork | undefined
   /** Rules that each call must fit, where the agent's tools name some. */
   readonly within?: ReadonlyArray<string> | undefined
   /** Also tools that a rule takes away. */
@@ -103,7 +102,7 @@ export interface Outfit<R> {
 }
 
 export const make = Effect.fnUntraced(function* <R>(outfit: Outfit<R>) {
-  const { addDirs, book, controls, cwd, past, recorder, sessionId } = outfit
+  const { addDirs, book, controls, cwd, past = PastWork.make(), recorder, sessionId } = outfit
   const host = yield* Host
   // As it was opened: what the model is told about its tools must not move. A rule that comes later forbids at the gate.
   const { deny } = book.rules()
@@ -129,13 +128,13 @@ export const make = Effect.fnUntraced(function* <R>(outfit: Outfit<R>) {
     Layer.build,
   )
   // Waits for the next prompt: what happened in another life is no reason to begin a turn.
-  for (const { text } of yield* Context.get(base, Tasks).recover(past)) {
+  for (const { text } of yield* Context.get(base, Tasks).recover(past.tasks())) {
     const promptId = recorder.history.lastPromptId ?? (yield* Ids.uuid)
     const letter = { uuid: yield* Ids.uuid, promptId, content: text, harness: true }
     yield* recorder.emit({ _tag: "PromptReceived", ...letter, delivery: "between_rounds" })
   }
   const memory = Context.get(base, FileMemory)
-  for (const event of past) if (event._tag === "ToolEnded") memory.learn(event.structured)
+  memory.adopt(past.sightings())
   const loans = yield* SkillLoans.make(outfit)
   const skills = yield* skillsOf(outfit, loans).pipe(Effect.provideContext(base))
   const session = Context.add(base, Skills.Skills, skills)
@@ -150,10 +149,8 @@ export const make = Effect.fnUntraced(function* <R>(outfit: Outfit<R>) {
   if (plan.deferral !== "none") {
     const message = `${plan.tools} tools are found by ${finder}: about ${plan.tokens} tokens less in every request.`
     yield* recorder.emit({ _tag: "Diagnosed", level: "info", message })
-    for (const event of past) {
-      if (event._tag !== "ToolEnded" || event.tool !== finder || !wasFound(event.structured)) continue
-      catalog.search(`select:${event.structured.matches.join(",")}`, Number.MAX_SAFE_INTEGER)
-    }
+    const found = past.foundTools()
+    if (found.length > 0) catalog.search(`select:${found.join(",")}`, Number.MAX_SAFE_INTEGER)
   }
   return { catalog, session, skills, loans }
 })
@@ -221,8 +218,6 @@ const permissions = ({ book, cwd: root, within }: Pick<Outfit<never>, "book" | "
       Permissions.make(book, { home, roots, cwd, within: within && RuleBook.within(within, { cwd: root, home }) }),
     ),
   )
-
-const wasFound = Schema.is(Schema.Struct({ matches: Schema.Array(Schema.String) }))
 
 /** A gateway may not know deferred tools, unless somebody says that it does. */
 const isDirect = ({ env }: Host["Service"]): boolean =>

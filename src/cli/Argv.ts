@@ -14,6 +14,7 @@ import type { PermissionsExplain } from "./PermissionsView.ts"
 import { parseList } from "../policy/RuleList.ts"
 import type { RewindJob } from "./RewindCommand.ts"
 import type { ExportJob, ReplayJob } from "./ReplayCommand.ts"
+import type { SessionsAsk } from "./SessionsView.ts"
 import type { SkillsJob } from "./SkillsView.ts"
 import type { TeleportJob } from "./TeleportProgram.ts"
 import * as Program from "./Program.ts"
@@ -43,6 +44,7 @@ type Work =
   | ({ readonly _tag: "Teleport" } & TeleportJob & Common)
   | ({ readonly _tag: "Replay" } & ReplayJob & Common)
   | ({ readonly _tag: "ReplayExport" } & ExportJob & Common)
+  | ({ readonly _tag: "Sessions"; readonly ask: SessionsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Context"; readonly ask: ContextAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Rewind" } & RewindJob & Common)
   | ({ readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number } & Common)
@@ -260,6 +262,8 @@ const checkWork = (
       const { json = false, output } = wanted.flags
       return { _tag: "ReplayExport", session: wanted.session, output, json, ...common }
     }
+    case "Sessions":
+      return { _tag: "Sessions", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Context":
       return { _tag: "Context", ask: wanted.ask, json: wanted.flags.json === true, ...common }
     case "Rewind": {

@@ -74,6 +74,8 @@ const dispatch = Effect.fnUntraced(function* (job: Job, stdio: Stdio, debug?: De
       return yield* replay(job, stdio)
     case "ReplayExport":
       return yield* replayExport(job, stdio)
+    case "Sessions":
+      return yield* sessions(job, stdio)
     case "Context":
       return yield* context(job, stdio)
     case "Rewind":
@@ -128,6 +130,16 @@ const session = Effect.fnUntraced(function* (args: SessionArgs, stdio: Stdio, de
   return yield* opened({ ...args, print }, stdio, debug)
 })
 
+/** When a session has begun its work: deleting old ones is in nobody's way then. */
+const cleanAfter = "2 seconds"
+
+/** Old sessions go, once a day. Whoever ends before that leaves it to the next. */
+const cleaning = Effect.gen(function* () {
+  const { daily } = yield* Effect.promise(() => import("../session/Retention.ts"))
+  const told = yield* daily
+  if (told !== undefined) yield* Effect.logWarning(told)
+})
+
 const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
   Effect.gen(function* () {
     Profile.mark("the services are built")
@@ -137,6 +149,7 @@ const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
     if (debug !== undefined) yield* debug.settings(yield* current)
     const opener = debug === undefined ? yield* Agents : debug.watched(yield* Agents)
     const { print } = args
+    yield* Effect.forkScoped(Effect.delay(cleaning, cleanAfter))
     // Where nobody looks, or the lines come by themselves, there is nothing to draw.
     const quiet = process.stderr.isTTY !== true || (print && (args.verbose || args.outputFormat !== "text"))
     const progress = quiet ? undefined : yield* progressing(plainly, cwd)
@@ -180,7 +193,12 @@ const opened = (args: SessionArgs, plainly: Stdio, debug?: Debugged) =>
       handOver: (agent: Agent, address: string) =>
         Effect.flatMap(travelling, ({ handOver }) => Effect.provideContext(handOver(agent, address), platform)),
     }
-    const look = { dumb: dumb(), statusLine: status, travel }
+    const save = (sessionId: string, output: string | undefined) =>
+      Effect.promise(() => import("./SessionExport.ts")).pipe(
+        Effect.flatMap((exports) => exports.save({ kind: "own", sessionId, path: "" }, cwd, output)),
+        Effect.provideContext(platform),
+      )
+    const look = { dumb: dumb(), statusLine: status, travel, save }
     const door = { agents, stdio, reader, cwd, version: version(), history, pastes, trust, ...look }
     return yield* runInteractive(door, args)
   }).pipe(
@@ -279,6 +297,15 @@ const instructionsList = (job: JobOf<"InstructionsList">, stdio: Stdio) =>
   Effect.gen(function* () {
     const { instructionsShown } = yield* Effect.promise(() => import("./InstructionsView.ts"))
     return yield* instructionsShown(job, stdio)
+  }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
+
+const sessions = (job: JobOf<"Sessions">, stdio: Stdio) =>
+  Effect.gen(function* () {
+    const { sessionsCommand } = yield* Effect.promise(() => import("./SessionsCommand.ts"))
+    const LineReader = yield* Effect.promise(() => import("./LineReader.ts"))
+    const isPerson = stdio.inputIsTerminal && stdio.outputIsTerminal
+    const reader = isPerson ? LineReader.make(process.stdin, process.stdout) : undefined
+    return yield* sessionsCommand(job, { stdio, reader, version: version() })
   }).pipe(Effect.provide(Settings.layer(settingsOptions(job)).pipe(Layer.provideMerge(TroupeNode.layer))))
 
 const agentsView = (job: JobOf<"Agents">, stdio: Stdio) =>

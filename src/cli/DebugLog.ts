@@ -162,6 +162,8 @@ const logged = (event: Event): Effect.Effect<void> => {
       return note("session", "started", { id: event.sessionId, source: event.source, version: event.version })
     case "SessionTitled":
       return note("session", "titled", { title: event.title, by: event.by })
+    case "SessionTagged":
+      return note("session", "tagged", { tags: event.tags.join(", "), by: event.by })
     case "ControlsChanged":
       return note("session", "controls", { model: event.model, mode: event.permissionMode, by: event.by })
     case "PromptReceived":

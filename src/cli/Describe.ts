@@ -38,6 +38,8 @@ const byName: Readonly<Record<string, Values>> = {
   dir: { kind: "directory" },
   dirs: { kind: "directory" },
   id: { kind: "session" },
+  session: { kind: "session" },
+  sessions: { kind: "session" },
 }
 
 /** The built-in tools; a test compares them with what a session has. */

@@ -104,6 +104,26 @@ export const examples: Readonly<Record<string, ReadonlyArray<Entry>>> = {
     { name: "troupe replay latest --fork-at 12 --model opus", says: "what would another model have done?" },
   ],
   "replay export": [{ name: "troupe replay export latest --output test/fixtures/bug", says: "a test of it" }],
+  sessions: [
+    { name: "troupe sessions list", says: "those of this directory" },
+    { name: "troupe sessions search rate limit --all", says: "where was that said?" },
+    { name: "troupe sessions export 5f0c -o review.html", says: "a page to show to others" },
+  ],
+  "sessions list": [
+    { name: "troupe sessions list --all --tag release", says: "everywhere, by tag" },
+    { name: "troupe sessions list --json", says: "for a program" },
+  ],
+  "sessions search": [{ name: "troupe sessions search flaky test", says: "messages with both words" }],
+  "sessions show": [{ name: "troupe sessions show 5f0c", says: "the beginning of its id is enough" }],
+  "sessions rename": [{ name: 'troupe sessions rename 5f0c "Release 2.1"', says: "" }],
+  "sessions tag": [{ name: 'troupe sessions tag "Release 2.1" release done', says: "by its title" }],
+  "sessions untag": [{ name: "troupe sessions untag 5f0c done", says: "" }],
+  "sessions export": [
+    { name: "troupe sessions export 5f0c > session.md", says: "" },
+    { name: "troupe sessions export 5f0c --format html -o session.html", says: "stands alone, no scripts" },
+  ],
+  "sessions delete": [{ name: "troupe sessions delete 5f0c", says: "asks first" }],
+  "sessions cleanup": [{ name: "troupe sessions cleanup --dry-run", says: "what would go" }],
   context: [{ name: "troupe context cache", says: "of the last session in this directory" }],
   "context cache": [{ name: "troupe context cache --json", says: "for a program: totals, agents, every request" }],
   rewind: [

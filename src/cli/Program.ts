@@ -13,6 +13,8 @@ import * as ControlFlags from "./ControlFlags.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import * as Manual from "./Manual.ts"
 import * as TeleportProgram from "./TeleportProgram.ts"
+import * as SessionsProgram from "./SessionsProgram.ts"
+import type { SessionsAsk } from "./SessionsView.ts"
 
 export const outputFormats = ["text", "json", "stream-json"] as const
 export const inputFormats = ["text", "stream-json"] as const
@@ -94,6 +96,7 @@ export type Wanted =
   | { readonly _tag: "Teleport"; readonly job: TeleportProgram.TeleportJob | string; readonly flags: CommandFlags }
   | { readonly _tag: "Replay"; readonly session: string; readonly flags: ReplayFlags }
   | { readonly _tag: "ReplayExport"; readonly session: string; readonly flags: ExportFlags }
+  | { readonly _tag: "Sessions"; readonly ask: SessionsAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Context"; readonly ask: ContextAsk; readonly flags: CommandFlags }
   | { readonly _tag: "Rewind"; readonly session: string | undefined; readonly flags: RewindFlags }
   | { readonly _tag: "ModelServe"; readonly playbook: string; readonly port: number; readonly flags: CommandFlags }
@@ -474,6 +477,12 @@ export const make = (version: string, writing: Writing, want: (wanted: Wanted) =
     ...sharedOptions(),
   ])
   exported.action((session: string) => want({ _tag: "ReplayExport", session, flags: exported.opts<ExportFlags>() }))
+  const sessions = add(program, "sessions", "find, name, tag, export and delete sessions", [])
+  SessionsProgram.addTo(
+    (...command) => add(sessions, ...command),
+    { shared: sharedOptions, settings: settingsOptions },
+    want,
+  )
   const context = add(program, "context", "see what a session's requests consist of, and what they cost", [])
   const room = add(context, "show [session]", "how full the conversation is, and of what", viewed(), {
     isDefault: true,

@@ -22,6 +22,9 @@ const builtins: ReadonlyArray<readonly [name: string, does: string]> = [
   ["/hooks [trust]", "the hooks there are; agree to what waits"],
   ["/teleport [file]", "write this session into a file, for another directory or machine"],
   ["/desktop [address]", "hand it over to another process on this machine, and leave"],
+  ["/rename [title]", "show or change what the session is called"],
+  ["/tag [tags]", "add tags to it, or take those it has"],
+  ["/export [file]", "write it to a file: .md, .html or .json"],
   ["/exit", "leave (also Ctrl-D)"],
 ]
 

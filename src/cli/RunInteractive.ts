@@ -26,6 +26,7 @@ import type { Pastes } from "./Pastes.ts"
 import type { Answer } from "./TrustDialogue.ts"
 import * as HealthView from "./HealthView.ts"
 import * as PromptHelp from "./PromptHelp.ts"
+import * as PromptSession from "./PromptSession.ts"
 import * as PromptHistory from "./PromptHistory.ts"
 import * as RewindDialogue from "./RewindDialogue.ts"
 import * as Rewritten from "./Rewritten.ts"
@@ -45,6 +46,8 @@ export interface InteractiveDoor {
   readonly history?: PromptHistory.PromptHistory
   /** Puts what the folder's files want to run to the person; `undefined` where nothing waits. */
   readonly trust?: Effect.Effect<Answer | undefined>
+  /** Writes the session to a file. */
+  readonly save?: PromptSession.Save
   /** What words in a typed line stand for. */
   readonly pastes?: Pick<Pastes, "expand">
   /** Takes the session elsewhere: into a file, or to another process, after which it is to be left. */
@@ -100,6 +103,7 @@ const greet = Effect.fnUntraced(function* (display: Display.Display, agent: Agen
   const { model, permissionMode } = yield* agent.controls
   yield* display.say("quiet", `troupe ${door.version} · ${model} · permissions: ${permissionMode} · ${agent.cwd}`)
   for (const problem of agent.problems) yield* display.say("warning", problem)
+  yield* display.lines(PromptSession.earlier(agent.messages(), agent.cwd))
 })
 
 /** How a session at the terminal ended; `gone`: it goes on elsewhere. */
@@ -243,7 +247,7 @@ const guarded = Effect.fnUntraced(function* <E>(
 const command = Effect.fnUntraced(function* (
   text: string,
   agent: Agent,
-  { reader, travel, trust }: InteractiveDoor,
+  { reader, save, travel, trust }: InteractiveDoor,
   { lines: show }: Display.Display,
 ) {
   const [name, ...words] = text.split(/\s+/)
@@ -288,6 +292,10 @@ const command = Effect.fnUntraced(function* (
       if (sent._tag === "Failure") return say("bad", `${sent.failure.message}. The session stays here.`)
       return { gone: sent.success.flatMap((line) => say("quiet", line)) }
     }
+    case "/rename":
+    case "/tag":
+    case "/export":
+      return yield* PromptSession.command(name, argument, agent, save)
     case "/context":
       return HealthView.view(yield* agent.context)
     case "/model":

@@ -237,6 +237,7 @@ export const make = (look: Look): Screen => {
       }
       case "SessionStarted":
       case "SessionTitled":
+      case "SessionTagged":
       case "PromptReceived":
       case "PromptExpanded":
       case "PromptLatched":

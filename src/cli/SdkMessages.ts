@@ -297,6 +297,7 @@ export const make = (setup: Setup): SdkMessages => {
         return [result(event, uuid)]
       case "SessionStarted":
       case "SessionTitled":
+      case "SessionTagged":
       case "PromptReceived":
       case "PromptExpanded":
       case "PromptRefused":

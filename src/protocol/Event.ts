@@ -70,6 +70,8 @@ const durable = {
   SessionHandedOver: { handOver: Schema.String, to: Schema.String },
   /** What the session is called. */
   SessionTitled: { title: Schema.String, by: Schema.String },
+  /** All the tags it has from now on. */
+  SessionTagged: { tags: Schema.Array(Schema.String), by: Schema.String },
   /** The model, the permission mode or the effort is now this; `by` says who changed it. */
   ControlsChanged: {
     model: Schema.String,

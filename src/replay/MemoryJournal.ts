@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type { Journal } from "../session/Journal.ts"
 import type { JournalRecord } from "../session/JournalRecord.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
+import * as Transcript from "../session/Transcript.ts"
 
 /** Appends to `written`; `place` knows number and time of the next record, where they are not simply the next ones. */
 export const make = (
@@ -13,9 +14,15 @@ export const make = (
 ): Journal => ({
   sessionId,
   path: "",
-  records: [],
+  isEmpty: written.length === 0,
   problems: [],
   reread: Effect.succeed({ path: "", records: written, problems: [] }),
+  replay: (reader) =>
+    Effect.andThen(
+      Effect.suspend(() => reader.restart(written)),
+      Effect.sync(() => written.forEach(reader.take)),
+    ),
+  position: () => undefined,
   append: (agent, event) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const { seq = (written.at(-1)?.seq ?? 0) + 1, time = now } = place?.() ?? {}
@@ -26,4 +33,4 @@ export const make = (
   sync: Effect.void,
 })
 
-export const noTranscript: RecorderShape["transcript"] = { path: "", write: () => Effect.void }
+export const noTranscript: RecorderShape["transcript"] = Transcript.none

@@ -16,6 +16,7 @@ export const roleOf = (event: DurableEvent): Role => {
     // How the session was opened, and what settings and people made of it.
     case "SessionStarted":
     case "SessionTitled":
+    case "SessionTagged":
     case "ControlsChanged":
     case "ConfigChanged":
     case "PromptLatched":

@@ -6,6 +6,7 @@
  * frozen part goes through `freeze`, which puts the answers of a reply's tool calls right behind it: an unpaired call
  * cannot be expressed. The fold reads the events of one agent.
  */
+import * as Effect from "effect/Effect"
 import type { Content, ContentBlock, TextBlock, ToolUseBlock } from "../protocol/Content.ts"
 import { plainText, toBlocks } from "../protocol/Content.ts"
 import type { DurableEvent, EventOf, Idempotency } from "../protocol/Event.ts"
@@ -97,6 +98,10 @@ export class History {
   private readonly rebased = new WeakSet<Message>()
 
   sessionId: string | undefined
+  /** The sessions that this one is a copy of, the first one first. */
+  elders: ReadonlyArray<string> = []
+  /** Where it was handed over to, if it is not here any more. */
+  goneTo: string | undefined
   cwd: string | undefined
   /** Where the model believes to work: it was told so at the beginning, or when the session had moved. */
   toldCwd: string | undefined
@@ -104,6 +109,7 @@ export class History {
   traceId: string | undefined
   controls: ControlsState | undefined
   title: string | undefined
+  tags: ReadonlyArray<string> = []
   firstPrompt: string | undefined
   lastPromptId: string | undefined
   /** The prompt whose turn has not ended. */
@@ -125,7 +131,12 @@ export class History {
     this.built = undefined
     this.facts = Facts.apply(this.facts, event)
     switch (event._tag) {
+      case "SessionHandedOver":
+        this.goneTo = event.to
+        return
       case "SessionStarted":
+        this.goneTo = undefined
+        if (event.forkedFrom !== undefined) this.elders = [...this.elders, event.forkedFrom.sessionId]
         // A copy has not spent what its original spent.
         if (this.sessionId !== event.sessionId) this.totals = nothing
         this.sessionId = event.sessionId
@@ -134,6 +145,9 @@ export class History {
         return
       case "SessionTitled":
         this.title = event.title
+        return
+      case "SessionTagged":
+        this.tags = event.tags
         return
       case "ControlsChanged":
         this.controls = {
@@ -185,7 +199,6 @@ export class History {
       case "Rewound":
       case "Checkpointed":
       case "RetryWaiting":
-      case "SessionHandedOver":
       case "RulesGranted":
       case "PermissionDecided":
       case "SubagentStarted":
@@ -204,7 +217,9 @@ export class History {
   account(event: DurableEvent): void {
     switch (event._tag) {
       case "SessionStarted":
+      case "SessionHandedOver":
       case "SessionTitled":
+      case "SessionTagged":
       case "ControlsChanged":
       case "PromptLatched":
         return this.apply(event)
@@ -465,6 +480,26 @@ export const fold = (records: ReadonlyArray<Pick<JournalRecord, "seq" | "event">
     else history.apply(event)
   }
   return history
+}
+
+/** Makes a history of an agent's records as they are read, one after the other; `restored` is what is known already. */
+export const folding = (agent: string, restored?: History) => {
+  let history = restored ?? make()
+  let isUndone: (seq: number) => boolean = () => false
+  return {
+    isRestored: restored !== undefined,
+    restart: (landmarks: ReadonlyArray<JournalRecord>) =>
+      Effect.sync(() => {
+        history = make()
+        isUndone = Undone.of(landmarks.filter((record) => record.agent === agent))
+      }),
+    take: (record: JournalRecord) => {
+      if (record.agent !== agent) return
+      if (isUndone(record.seq)) history.account(record.event)
+      else history.apply(record.event)
+    },
+    current: () => history,
+  }
 }
 
 /** The history of events that are already there. */

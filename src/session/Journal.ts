@@ -18,7 +18,8 @@ import { Host } from "../platform/Host.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
 import * as Blobs from "./Blobs.ts"
 import { JournalError, journalError, SessionBusy } from "./JournalError.ts"
-import * as JournalEvents from "./JournalEvents.ts"
+import * as JournalReading from "./JournalReading.ts"
+import { type Position, type Reader, stream, type Streamed } from "./JournalReading.ts"
 import type { JournalRecord, Placed, Scan } from "./JournalRecord.ts"
 import * as Records from "./JournalRecord.ts"
 import * as RegularFile from "./RegularFile.ts"
@@ -27,16 +28,26 @@ import * as SessionPaths from "./SessionPaths.ts"
 export interface Journal {
   readonly sessionId: string
   readonly path: string
-  /** What was there before this opening, after repair. */
-  readonly records: ReadonlyArray<JournalRecord>
+  /** There was nothing in it when it was opened. */
+  readonly isEmpty: boolean
   /** What was wrong with the file, for people; empty when nothing was. */
   readonly problems: ReadonlyArray<string>
   /** Everything it says by now, read from the file. */
   readonly reread: Effect.Effect<JournalContent, JournalError>
+  /** The same, a record at a time: nothing of it is held. */
+  readonly replay: (reader: Reader) => Effect.Effect<void, JournalError>
+  /** Where its last record stands, as far as that is known. */
+  readonly position: () => Position | undefined
   /** The bytes are written when this returns. Only an event above 64 KB yields before, while its content goes to a file of its own. */
   readonly append: (agent: string, event: DurableEvent) => Effect.Effect<JournalRecord, JournalError>
   /** Everything appended so far is on the disk when this returns. */
   readonly sync: Effect.Effect<void, JournalError>
+}
+
+/** A journal with what it says. */
+export interface Opened extends Journal {
+  /** What was there before this opening, after repair; nothing of it where a reader took it. */
+  readonly records: ReadonlyArray<JournalRecord>
 }
 
 /** A journal as it stands, without the right to write it. */
@@ -54,27 +65,110 @@ const syncWithin = "100 millis"
 
 type Needs = Files | FileSystem.FileSystem | Host
 
-/** Takes the session, repairs its journal and opens it for appending; a new session gets a new file. */
-export const open: (sessionId: string) => Effect.Effect<Journal, JournalError | SessionBusy, Needs | Scope.Scope> =
-  Effect.fnUntraced(function* (sessionId) {
-    const files = yield* Files
-    const path = yield* lock(sessionId)
-    const bytes = yield* load(path, "open")
-    const scan = Records.scan(bytes)
-    const tail = yield* repair(path, bytes, scan).pipe(Effect.mapError(journalError("repair", path)))
-    const content = yield* decode(sessionId, scan)
-    const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
-    const writer = yield* makeWriter(sessionId, handle, tail)
-    const reread = Effect.provideContext(read(sessionId), yield* Effect.context<Needs>())
-    return { sessionId, path, ...content, ...writer, reread }
-  })
+/** A session that nobody else can take until the scope closes. */
+export interface Held {
+  /** Repairs its journal and opens it for appending; a new session gets a new file. What it says goes to the reader. */
+  readonly open: (reader?: Reader) => Effect.Effect<Opened, JournalError, Needs | Scope.Scope>
+}
+
+export const hold = (sessionId: string): Effect.Effect<Held, JournalError | SessionBusy, Needs | Scope.Scope> =>
+  Effect.map(lock(sessionId), (path) => ({ open: (reader) => openAt(sessionId, path, reader) }))
+
+/** Takes the session and opens its journal. */
+export const open = (
+  sessionId: string,
+  reader?: Reader,
+): Effect.Effect<Opened, JournalError | SessionBusy, Needs | Scope.Scope> =>
+  Effect.flatMap(hold(sessionId), (held) => held.open(reader))
+
+const openAt = Effect.fnUntraced(function* (sessionId: string, path: string, reader?: Reader) {
+  const files = yield* Files
+  const records: Array<JournalRecord> = []
+  const given: Reader = reader ?? {
+    restart: () => Effect.sync(() => void (records.length = 0)),
+    take: (record) => void records.push(record),
+  }
+  const { problems, tail, isEmpty } = yield* take(sessionId, path, given)
+  const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
+  const writer = yield* makeWriter(sessionId, handle, tail)
+  const context = yield* Effect.context<Needs>()
+  const opened: Opened = {
+    sessionId,
+    path,
+    problems,
+    isEmpty,
+    records,
+    ...writer,
+    reread: Effect.provideContext(read(sessionId), context),
+    replay: (to) => Effect.provideContext(replay(sessionId, path, to), context),
+  }
+  return opened
+})
+
+/** Gives the reader what it does not know; a journal with a flaw is repaired first. */
+const take = Effect.fnUntraced(function* (sessionId: string, path: string, reader: Reader) {
+  const asError = Effect.mapError(journalError("open", path))
+  const known =
+    reader.from === undefined ? undefined : yield* asError(stream(path, sessionId, reader.from, reader.take))
+  const streamed = known ?? (yield* asError(anew(path, sessionId, reader)))
+  if (streamed !== undefined) {
+    const { last, open, problems, torn } = streamed
+    if (torn !== undefined) yield* Effect.mapError(cut(path, torn), journalError("repair", path))
+    const tail: Tail = { seq: last?.seq ?? 0, sum: last?.sum ?? Records.firstSum, open, last }
+    return {
+      tail,
+      isEmpty: last === undefined,
+      problems: torn === undefined ? problems : [tornSays(torn), ...problems],
+    }
+  }
+  const bytes = yield* load(path, "open")
+  const scan = Records.scan(bytes)
+  const tail = yield* Effect.mapError(repair(path, bytes, scan), journalError("repair", path))
+  const decoded = yield* JournalReading.decode(
+    sessionId,
+    scan.records.map(({ record }) => record),
+  )
+  yield* reader.restart(decoded.records)
+  for (const record of decoded.records) reader.take(record)
+  const isEmpty = decoded.records.length === 0
+  return { tail, isEmpty, problems: [...scan.problems, ...decoded.problems] }
+})
+
+/** Twice, where a record has a say about those before it: that is rare. */
+const anew = Effect.fnUntraced(function* (path: string, sessionId: string, reader: Reader) {
+  yield* reader.restart([])
+  const streamed = yield* stream(path, sessionId, undefined, reader.take)
+  if (streamed === undefined || streamed.landmarks.length === 0) return streamed
+  yield* reader.restart(streamed.landmarks)
+  return yield* stream(path, sessionId, undefined, reader.take)
+})
+
+const replay = Effect.fnUntraced(function* (sessionId: string, path: string, reader: Reader) {
+  yield* Effect.mapError(anew(path, sessionId, reader), journalError("read", path))
+})
+
+type Torn = NonNullable<Streamed["torn"]>
+
+const tornSays = ({ bytes, line }: Torn): string =>
+  `line ${line}: the last record was cut off after ${bytes.length} bytes and set aside`
+
+const cut = Effect.fnUntraced(function* (path: string, { bytes, start }: Torn) {
+  const fs = yield* FileSystem.FileSystem
+  yield* setAside(path, bytes)
+  yield* fs.truncate(path, start).pipe(Effect.mapError((error) => fromPlatform("truncate", path, error)))
+})
 
 /** Reads without lock and without changing anything: also while another process writes. */
 export const read: (sessionId: string) => Effect.Effect<JournalContent, JournalError, Needs> = Effect.fnUntraced(
   function* (sessionId) {
     const path = yield* pathOf(sessionId, "read")
     const bytes = yield* load(path, "read")
-    return { path, ...(yield* decode(sessionId, Records.scan(bytes))) }
+    const scan = Records.scan(bytes)
+    const { problems, records } = yield* JournalReading.decode(
+      sessionId,
+      scan.records.map(({ record }) => record),
+    )
+    return { path, records, problems: [...scan.problems, ...problems] }
   },
 )
 
@@ -180,6 +274,8 @@ interface Tail {
   readonly sum: string
   /** The last line has no line end. */
   readonly open: boolean
+  /** Where its last record stands, as far as that is known. */
+  readonly last?: Position | undefined
 }
 
 const tailOf = (records: ReadonlyArray<Placed>, open: boolean): Tail => {
@@ -224,18 +320,6 @@ const concat = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return whole
 }
 
-const decode = Effect.fnUntraced(function* (sessionId: string, scan: Scan) {
-  const records: Array<JournalRecord> = []
-  const found = yield* raw(sessionId, scan)
-  const problems = [...found.problems]
-  for (const { seq, time, agent, event: stored } of found.records) {
-    const event = JournalEvents.decode(stored._tag, stored)
-    if (typeof event === "string") problems.push(`record ${seq}: ${event}; it stays in the file and is not used`)
-    else records.push({ seq, time, agent, event })
-  }
-  return { records, problems }
-})
-
 const isTagged = Schema.is(Schema.Struct({ _tag: Schema.String }))
 
 /** What is in the lines and the files they name. */
@@ -262,7 +346,7 @@ const makeWriter = Effect.fnUntraced(function* (sessionId: string, handle: Appen
   const clock = yield* Clock.Clock
   const syncer = yield* makeSyncer(handle)
   const { path } = handle
-  let { seq, sum, open } = tail
+  let { seq, sum, open, last } = tail
 
   /** Throws `FileError`. */
   const writeLine = (agent: string, event: DurableEvent, payload: string): JournalRecord => {
@@ -272,9 +356,15 @@ const makeWriter = Effect.fnUntraced(function* (sessionId: string, handle: Appen
     const record = { seq, time, agent, event }
     if (open) handle.appendUnsafe("\n")
     open = true
+    const start = handle.size()
     handle.appendUnsafe(line.bytes)
     open = false
     sum = line.sum
+    // Without a known one before it nobody knows how many lines there are; the next opening counts them.
+    const isFirst = start === 0
+    if (last !== undefined || isFirst) {
+      last = { seq, sum, start, end: start + line.bytes.length - 1, line: (last?.line ?? 0) + 1 }
+    }
     syncer.touch()
     return record
   }
@@ -296,7 +386,7 @@ const makeWriter = Effect.fnUntraced(function* (sessionId: string, handle: Appen
         Effect.uninterruptible,
       )
     })
-  return { append, sync: syncer.sync }
+  return { append, sync: syncer.sync, position: () => last }
 })
 
 /** Brings appended bytes to the disk: within the time after the first of them, when asked, and at the end. */

@@ -131,7 +131,8 @@ const opening = /^\{"seq":(\d{1,15}),"sum":"([0-9a-f]{16})",/
 const sumLength = '"sum":"0000000000000000",'.length
 const decoder = new TextDecoder()
 
-const verify = (bytes: Uint8Array, start: number, end: number): Placed | undefined => {
+/** The one record that stands there, if it is whole. */
+export const verify = (bytes: Uint8Array, start: number, end: number): Placed | undefined => {
   const match = opening.exec(decoder.decode(bytes.subarray(start, Math.min(end, start + 56))))
   const seq = match?.[1]
   const sum = match?.[2]
@@ -145,6 +146,13 @@ const verify = (bytes: Uint8Array, start: number, end: number): Placed | undefin
     return undefined
   }
 }
+
+/** It was written right behind a record of this sum. */
+export const isBehind = (previous: string, record: StoredRecord): boolean =>
+  linkOf(previous, record.sum.slice(0, 8)) === record.sum.slice(8)
+
+/** Nothing in a cut last line can be saved. */
+export const isLost = (bytes: Uint8Array): boolean => salvage(bytes, 0, bytes.length).length === 0
 
 /** Where a record may begin inside a broken stretch: a lost line end glues two of them together. */
 const openings = (bytes: Uint8Array, start: number, end: number): Array<number> => {
@@ -184,7 +192,7 @@ export const scan = (bytes: Uint8Array): Scan => {
   let last = 0
   let line = 0
   const accept = (placed: Placed, line: number) => {
-    if (linkOf(previous, placed.record.sum.slice(0, 8)) !== placed.record.sum.slice(8)) {
+    if (!isBehind(previous, placed.record)) {
       moved = true
       const { seq } = placed.record
       problems.push(

@@ -13,10 +13,14 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { type Event, isDurable } from "../protocol/Event.ts"
 import * as CacheLog from "./CacheLog.ts"
+import type { CacheRecent } from "./CacheRecent.ts"
+import type { JournalRecord } from "./JournalRecord.ts"
 import * as History from "./History.ts"
 import type { Journal } from "./Journal.ts"
 import { JournalError } from "./JournalError.ts"
-import type { Transcript } from "./Transcript.ts"
+import type { Reader } from "./JournalReading.ts"
+import * as Transcript from "./Transcript.ts"
+import * as Undone from "./Undone.ts"
 
 /** How far a watcher may lag before it loses ephemeral events. */
 const patience = 10_000
@@ -24,7 +28,7 @@ const patience = 10_000
 export interface RecorderShape {
   readonly sessionId: string
   readonly journal: Journal
-  readonly transcript: Transcript
+  readonly transcript: Transcript.Transcript
   /** The fold of everything recorded so far. */
   readonly history: History.History
   /** What its requests found in the service's cache. */
@@ -42,16 +46,17 @@ export class Recorder extends Context.Service<Recorder, RecorderShape>()("troupe
 export const make = Effect.fnUntraced(function* (options: {
   readonly agent: string
   readonly journal: Journal
-  readonly transcript: Transcript
+  readonly transcript: Transcript.Transcript
   readonly history: History.History
+  /** The requests before, as far as its cache log wants to know them. */
+  readonly requests?: CacheRecent
+  /** Hears of each record when it is in all of them. */
+  readonly recorded?: (record: JournalRecord) => Effect.Effect<void>
 }) {
-  const { agent, journal, transcript, history } = options
+  const { agent, journal, transcript, history, recorded, requests } = options
   const one = yield* Semaphore.make(1)
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
-  const cache = CacheLog.from(
-    journal.records.filter((record) => record.agent === agent),
-    textsOf(journal),
-  )
+  const cache = requests?.log(textsOf(journal)) ?? new CacheLog.CacheLog(textsOf(journal))
 
   const publish = (event: Event) => {
     for (const watcher of watchers) {
@@ -60,9 +65,25 @@ export const make = Effect.fnUntraced(function* (options: {
   }
 
   /** Going back is rare, and what was said before may have been compacted since: only the journal has it. */
-  const refold = Effect.map(journal.reread, ({ records }) =>
-    history.become(History.fold(records.filter((record) => record.agent === agent))),
-  )
+  const refold = Effect.suspend(() => {
+    const folding = History.folding(agent)
+    const trail = transcript.retrace()
+    let isUndone = Undone.of([])
+    const reader: Reader = {
+      restart: (landmarks) => {
+        isUndone = Undone.of(landmarks.filter((record) => record.agent === agent))
+        return folding.restart(landmarks)
+      },
+      take: (record) => {
+        folding.take(record)
+        if (record.agent === agent && !isUndone(record.seq)) trail.take(record)
+      },
+    }
+    return Effect.map(journal.replay(reader), () => {
+      history.become(folding.current())
+      trail.land()
+    })
+  })
 
   yield* Effect.addFinalizer(() => Effect.sync(() => watchers.forEach(Queue.endUnsafe)))
 
@@ -83,7 +104,13 @@ export const make = Effect.fnUntraced(function* (options: {
               Effect.suspend(() => {
                 cache.apply(event, record.time)
                 publish(event)
-                return transcript.write(record)
+                const written = transcript.write(record)
+                return recorded === undefined
+                  ? written
+                  : Effect.andThen(
+                      written,
+                      Effect.suspend(() => recorded(record)),
+                    )
               }),
             ),
           ),
@@ -107,10 +134,7 @@ const texts = new WeakMap<Journal, Map<string, string>>()
 /** What the layers of prompts said, by their hash: the agents of a session keep each once. */
 const textsOf = (journal: Journal): Map<string, string> => {
   const known = texts.get(journal) ?? new Map<string, string>()
-  if (!texts.has(journal)) {
-    for (const { event } of journal.records) if (event._tag === "SegmentKept") known.set(event.hash, event.text)
-    texts.set(journal, known)
-  }
+  texts.set(journal, known)
   return known
 }
 
@@ -120,13 +144,15 @@ export const nowhere = (sessionId: string): RecorderShape => ({
   journal: {
     sessionId,
     path: "",
-    records: [],
+    isEmpty: true,
     problems: [],
+    replay: () => Effect.void,
+    position: () => undefined,
     reread: Effect.succeed({ path: "", records: [], problems: [] }),
     append: () => Effect.fail(new JournalError({ operation: "append", path: "", detail: "nothing is recorded here" })),
     sync: Effect.void,
   },
-  transcript: { path: "", write: () => Effect.void },
+  transcript: Transcript.none,
   history: History.from([]),
   cache: new CacheLog.CacheLog(),
   emit: () => Effect.void,

@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { FileError } from "../platform/FileError.ts"
-import type { Files } from "../platform/Files.ts"
+import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import { Content, plainText } from "../protocol/Content.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
@@ -27,38 +27,25 @@ export interface Located {
   readonly path: string
 }
 
-export interface SessionSummary extends Located {
+/** A file that may hold a session. */
+export interface Candidate extends Located {
   /** Milliseconds of the last write. */
   readonly modified: number
-  readonly cwd: string | undefined
-  /** A title, or the first thing a person said. */
-  readonly title: string
-}
-
-interface Candidate extends Located {
-  readonly modified: number
   readonly size: number
+  readonly ino: number
   /** The directory under `projects/` that a transcript stands in. */
   readonly project?: string
 }
 
-type Needs = FileSystem.FileSystem | Host
-
-/** Every session in which something was said, the last used first; one of ours is not listed by its transcript again. */
-export const list: Effect.Effect<ReadonlyArray<SessionSummary>, never, Needs> = Effect.suspend(() =>
-  candidates.pipe(
-    Effect.flatMap(Effect.forEach(describe, { concurrency: 16 })),
-    Effect.map((described) => described.flatMap((one) => (one === undefined ? [] : [one]))),
-  ),
-)
+type Needs = Files | FileSystem.FileSystem | Host
 
 /** The last used session of a directory in which something was said, be it damaged: opening it repairs it and tells. */
 export const latest: (cwd: string) => Effect.Effect<string | undefined, never, Needs> = Effect.fnUntraced(
   function* (cwd) {
     for (const one of yield* candidates) {
       if (one.project !== undefined && !SessionPaths.isProjectName(one.project, cwd)) continue
-      const summary = yield* describe(one)
-      if (summary !== undefined && (yield* belongs(summary, cwd))) return one.sessionId
+      const seen = yield* glimpse(one)
+      if (isSaid(seen) && (yield* belongs(one, seen.cwd, cwd))) return one.sessionId
     }
     return undefined
   },
@@ -70,12 +57,12 @@ export const cwdOf: (sessionId: string) => Effect.Effect<string | undefined, nev
     const path = SessionPaths.journalPath(yield* Host, sessionId)
     const info = yield* stat(path)
     if (info === undefined) return undefined
-    return (yield* describe({ kind: "own", sessionId, path, ...info }))?.cwd
+    return (yield* glimpse({ kind: "own", sessionId, path, ...info })).cwd
   },
 )
 
 /** Where the record of the directory is lost, the transcript beside the journal stands in the directory's own place. */
-const belongs = Effect.fnUntraced(function* ({ cwd, sessionId, kind }: SessionSummary, wanted: string) {
+const belongs = Effect.fnUntraced(function* ({ sessionId, kind }: Candidate, cwd: string | undefined, wanted: string) {
   if (cwd !== undefined) return cwd === wanted
   if (kind === "foreign") return true
   const host = yield* Host
@@ -125,7 +112,8 @@ const stat = Effect.fnUntraced(function* (path: string) {
     return yield* Effect.as(Effect.logWarning(`A session is left out. ${info.failure.message}`), undefined)
   }
   const modified = Option.match(info.success.mtime, { onNone: () => 0, onSome: (time) => time.getTime() })
-  return { modified, size: ByteSize.toNumberUnsafe(info.success.size) }
+  const ino = Option.match(info.success.ino, { onNone: () => 0, onSome: Number })
+  return { modified, size: ByteSize.toNumberUnsafe(info.success.size), ino }
 })
 
 /** A directory that is missing or closed to us has nothing in it. */
@@ -159,22 +147,28 @@ const transcriptsIn = Effect.fnUntraced(function* (host: Host["Service"]) {
   return found.flat()
 })
 
-const collect = (names: ReadonlyArray<string>, make: (name: string) => Omit<Candidate, "modified" | "size">) =>
-  Effect.map(
-    Effect.forEach(
-      names,
-      (name) => {
-        const one = make(name)
-        return Effect.map(stat(one.path), (info): ReadonlyArray<Candidate> =>
-          info === undefined ? [] : [{ ...one, ...info }],
-        )
-      },
-      { concurrency: 16 },
-    ),
-    (found) => found.flat().filter((one) => one.size > 0),
-  )
+const collect = Effect.fnUntraced(function* (
+  names: ReadonlyArray<string>,
+  make: (name: string) => Omit<Candidate, "modified" | "size" | "ino">,
+) {
+  const files = yield* Files
+  const all = names.map(make)
+  const stamps = yield* files.stamps(all.map(({ path }) => path))
+  const found: Array<Candidate> = []
+  for (const [at, one] of all.entries()) {
+    const stamp = stamps[at]
+    // What cannot be looked at together may have something to say about why.
+    const info =
+      stamp === undefined
+        ? yield* stat(one.path)
+        : { modified: Math.floor(stamp.mtime), size: stamp.size, ino: stamp.ino }
+    if (info !== undefined && info.size > 0) found.push({ ...one, ...info })
+  }
+  return found
+})
 
-const candidates: Effect.Effect<ReadonlyArray<Candidate>, never, Needs> = Effect.gen(function* () {
+/** The last used first. A transcript that one of our journals is behind is not one. */
+export const candidates: Effect.Effect<ReadonlyArray<Candidate>, never, Needs> = Effect.gen(function* () {
   const host = yield* Host
   const own = yield* journalsIn(host)
   const ids = new Set(own.map((one) => one.sessionId.toLowerCase()))
@@ -185,15 +179,27 @@ const candidates: Effect.Effect<ReadonlyArray<Candidate>, never, Needs> = Effect
 /** How much of a file's beginning and end is read to tell what is in it. */
 const glance = 64 * 1024
 
-/** What a look at both ends of the file tells; nothing when nothing was said in it. */
-const describe = Effect.fnUntraced(function* (one: Candidate) {
+/** What a look at both ends of a file tells. */
+export interface Glimpse {
+  readonly cwd: string | undefined
+  /** What it is called. */
+  readonly name: string | undefined
+  /** The first thing a person said. */
+  readonly first: string | undefined
+  readonly tags: ReadonlyArray<string>
+  readonly isDamaged: boolean
+}
+
+/** Something was said in it, as far as that can still be told. */
+const isSaid = ({ first, isDamaged, name }: Glimpse): boolean => first !== undefined || name !== undefined || isDamaged
+
+/** What a session is called whose first words cannot be read. */
+export const damagedTitle = "(damaged: its first words are lost)"
+
+export const glimpse = Effect.fnUntraced(function* (one: Candidate) {
   const head = yield* part(one.path, 0, glance)
   const tail = one.size > glance ? yield* part(one.path, Math.max(glance, one.size - glance), glance) : ""
-  const seen = one.kind === "own" ? ofJournal(head, tail) : ofTranscript(head, tail)
-  if (seen.title === undefined) return undefined
-  const { kind, sessionId, path, modified } = one
-  const summary: SessionSummary = { kind, sessionId, path, modified, cwd: seen.cwd, title: seen.title }
-  return summary
+  return one.kind === "own" ? ofJournal(head, tail) : ofTranscript(head, tail)
 })
 
 const part = Effect.fnUntraced(
@@ -210,14 +216,9 @@ const part = Effect.fnUntraced(
 
 const isContent = Schema.is(Content)
 
-interface Seen {
-  readonly cwd: string | undefined
-  readonly title: string | undefined
-}
-
-const ofJournal = (head: string, tail: string): Seen => {
+const ofJournal = (head: string, tail: string): Glimpse => {
   let cwd: string | undefined
-  let title: string | undefined
+  let first: string | undefined
   const start = Records.scan(new TextEncoder().encode(head))
   // A last line that was cut off is how every look at a long file ends, and a crash before anything was said.
   const isDamaged = start.problems.length > 0 && start.soundUntil === undefined
@@ -228,18 +229,26 @@ const ofJournal = (head: string, tail: string): Seen => {
     const isSaid =
       (event._tag === "PromptReceived" && event.harness !== true) ||
       (event._tag === "MessageImported" && event.role === "user")
-    if (isSaid) title ??= firstLine(plainText(event.content))
+    if (isSaid) first ??= firstLine(plainText(event.content))
   }
-  return { cwd, title: title ?? (isDamaged ? "(damaged: its first words are lost)" : undefined) }
+  return { cwd, name: undefined, first, tags: [], isDamaged }
 }
 
-const ofTranscript = (head: string, tail: string): Seen => {
+const ofTranscript = (head: string, tail: string): Glimpse => {
   const { lines } = TranscriptFile.parse(`${head}\n${tail}`)
   const cwds = lines.flatMap((line) => TranscriptFile.stringIn(line.value, "cwd") ?? [])
   const said = lines.find(
     (line) => line.type === "user" && !line.isSidechain && line.value["isMeta"] !== true && wordsOf(line),
   )
-  return { cwd: cwds.at(-1), title: Import.titleOf(lines) ?? (said === undefined ? undefined : wordsOf(said)) }
+  const tag = lines.findLast(({ type }) => type === "tag")
+  const tags = (tag === undefined ? "" : (TranscriptFile.stringIn(tag.value, "tag") ?? "")).split(",")
+  return {
+    cwd: cwds.at(-1),
+    name: Import.titleOf(lines),
+    first: said === undefined ? undefined : wordsOf(said),
+    tags: tags.map((one) => one.trim()).filter((one) => one !== ""),
+    isDamaged: false,
+  }
 }
 
 const wordsOf = (line: TranscriptFile.TranscriptLine): string | undefined => {
@@ -247,12 +256,13 @@ const wordsOf = (line: TranscriptFile.TranscriptLine): string | undefined => {
   return isContent(content) ? firstLine(plainText(content)) : undefined
 }
 
-const firstLine = (text: string): string | undefined => {
+/** As much of a text as a list shows. */
+export const firstLine = (text: string): string | undefined => {
   const line = text.trim().split("\n")[0]?.slice(0, 200)
   return line === "" ? undefined : line
 }
 
-type Copying = Effect.Effect<ReadonlyArray<string>, JournalError | SessionBusy, Needs | Files>
+type Copying = Effect.Effect<ReadonlyArray<string>, JournalError | SessionBusy, Needs>
 
 /** Begins a new session with everything that was recorded in another one. The other one may be in use. Answers with what was wrong in it. */
 export const fork = (found: Located, newId: string): Copying =>

@@ -4,6 +4,7 @@
  * A reply's lines wait until it is clear that it counts, and what was said or answered meanwhile waits behind it. So an
  * abandoned reply leaves no line, and every line follows the one it belongs to.
  */
+import * as Schema from "effect/Schema"
 import type { ContentBlock, ToolResultContent } from "../protocol/Content.ts"
 import { plainText } from "../protocol/Content.ts"
 import type { EventOf } from "../protocol/Event.ts"
@@ -23,6 +24,13 @@ export interface Line {
   /** A chain begins here; what came before is only its logical parent. */
   readonly begins?: boolean
 }
+
+export const LinesState = Schema.Struct({
+  /** Calls without a result, and their lines. */
+  callers: Schema.Array(Schema.Tuple([Schema.String, Schema.String])),
+  lastPrompt: Schema.optionalKey(Schema.String),
+})
+export type LinesState = typeof LinesState.Type
 
 interface HeldBlock {
   readonly record: JournalRecord
@@ -52,6 +60,17 @@ export class TranscriptLines {
 
   constructor(uuidOf: UuidOf) {
     this.uuidOf = uuidOf
+  }
+
+  /** What it holds, when no reply is on its way. */
+  state(): LinesState | undefined {
+    if (this.reply !== undefined || this.waiting.length > 0 || this.asked) return undefined
+    return { callers: [...this.callers], ...(this.lastPrompt !== undefined && { lastPrompt: this.lastPrompt }) }
+  }
+
+  restore({ callers, lastPrompt }: LinesState): void {
+    for (const [call, uuid] of callers) this.callers.set(call, uuid)
+    this.lastPrompt = lastPrompt
   }
 
   /** The lines that are due with this record. */
@@ -117,6 +136,10 @@ export class TranscriptLines {
         return event.level === "info" ? [] : this.behind(() => this.diagnosis(record, event))
       case "SessionTitled":
         return [{ seq: record.seq, time: record.time, type: "custom-title", fields: { customTitle: event.title } }]
+      case "SessionTagged":
+        return [
+          { seq: record.seq, time: record.time, type: "tag", fields: { tag: event.tags.join(", "), tags: event.tags } },
+        ]
       case "SessionStarted":
       case "ControlsChanged":
       case "ConfigChanged":
@@ -210,6 +233,7 @@ export class TranscriptLines {
 
   private withCaller(line: Line): Line {
     const caller = line.answers === undefined ? undefined : this.callers.get(line.answers)
+    if (line.answers !== undefined) this.callers.delete(line.answers)
     return caller === undefined ? line : { ...line, fields: { ...line.fields, sourceToolAssistantUUID: caller } }
   }
 

@@ -35,6 +35,9 @@ export class FileMemory extends Context.Service<
     /** Lines `from` to `to` of `total` were read; parts of the same content add up. */
     readonly sawLines: (path: string, hash: string, lines: Lines) => void
     readonly forget: (path: string) => void
+    /** Everything it knows, and the same for another one to know. */
+    readonly sightings: () => Sightings
+    readonly adopt: (sightings: Sightings) => void
     /** After a resume: the typed output of an earlier Read, Write or Edit; anything else is ignored. */
     readonly learn: (structured: unknown) => void
     /** The conversation went back: only this has been seen. */
@@ -44,14 +47,22 @@ export class FileMemory extends Context.Service<
   static readonly layer: Layer.Layer<FileMemory> = Layer.sync(FileMemory, () => make())
 }
 
+/** By path: the hash, and the lines seen; `null` when all were. */
+export const Sightings = Schema.Array(Schema.Tuple([Schema.String, Schema.String, Schema.NullOr(Schema.Finite)]))
+export type Sightings = typeof Sightings.Type
+
 export interface Lines {
   readonly from: number
   readonly to: number
   readonly total: number
 }
 
-const make = (): FileMemory["Service"] => {
+export const make = (before: Sightings = []): FileMemory["Service"] => {
   const files = new Map<string, Known>()
+  const adopt = (sightings: Sightings) => {
+    for (const [path, hash, seenTo] of sightings) files.set(path, { hash, seenTo: seenTo ?? Number.POSITIVE_INFINITY })
+  }
+  adopt(before)
   const sawAll = (path: string, hash: string) => void files.set(path, { hash, seenTo: Number.POSITIVE_INFINITY })
   const sawLines = (path: string, hash: string, { from, to, total }: Lines) => {
     const before = files.get(path)
@@ -70,6 +81,9 @@ const make = (): FileMemory["Service"] => {
     known: (path) => files.get(path),
     sawAll,
     sawLines,
+    adopt,
+    sightings: () =>
+      Array.from(files, ([path, { hash, seenTo }]) => [path, hash, Number.isFinite(seenTo) ? seenTo : null] as const),
     forget: (path) => void files.delete(path),
     learn,
     relearn: (structured) => {

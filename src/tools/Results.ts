@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Files } from "../platform/Files.ts"
 import type { ToolResultContent } from "../protocol/Content.ts"
+import type { Message } from "../protocol/Message.ts"
 import { Recorder } from "../session/Recorder.ts"
 import { Workspace } from "./Workspace.ts"
 
@@ -21,10 +22,7 @@ export const make = Effect.gen(function* () {
   const files = yield* Files
   const recorder = yield* Recorder
   const most = yield* ConversationChars
-  let held = recorder.journal.records.reduce(
-    (sum, { event }) => (event._tag === "ToolEnded" ? sum + lengthOf(event.content) : sum),
-    0,
-  )
+  let held = heldBy(recorder.history.messages())
 
   const persisted = Effect.fnUntraced(function* (content: string, callId: string, why: string) {
     const path = `${workspace.spillDir}/${callId}.txt`
@@ -55,6 +53,15 @@ export const make = Effect.gen(function* () {
     return told
   })
 })
+
+const heldBy = (messages: ReadonlyArray<Message>): number => {
+  let sum = 0
+  for (const { content } of messages) {
+    if (typeof content === "string") continue
+    for (const block of content) if (block.type === "tool_result") sum += lengthOf(block.content ?? "")
+  }
+  return sum
+}
 
 const lengthOf = (content: ToolResultContent): number =>
   typeof content === "string"

@@ -5,14 +5,15 @@ import type { DurableEvent } from "../protocol/Event.ts"
 import * as TaskNotice from "./TaskNotice.ts"
 
 /** A task that ran when the journal broke off. */
-export interface Lost {
-  readonly id: string
-  readonly type: "local_bash" | "monitor"
-  readonly command: string
-  readonly description: string
-  readonly toolUseId: string
-  readonly outputFile: string
-}
+export const Lost = Schema.Struct({
+  id: Schema.String,
+  type: Schema.Literals(["local_bash", "monitor"]),
+  command: Schema.String,
+  description: Schema.String,
+  toolUseId: Schema.String,
+  outputFile: Schema.String,
+})
+export type Lost = typeof Lost.Type
 
 /** The arguments of a call that starts one. */
 const Input = Schema.Struct({
@@ -40,50 +41,73 @@ const told = Schema.decodeUnknownOption(Told)
 
 export interface Found {
   readonly lost: ReadonlyArray<Lost>
-  /** A call that runs a command was cut off: it may have left something running that has no name here. */
-  readonly cutOff: boolean
+  /** A task, or a command of a call that was cut off and has no name here, may run on. */
+  readonly mayRunHere: boolean
+}
+
+export const State = Schema.Struct({
+  running: Schema.Array(Lost),
+  /** Calls that have not ended, by their ids. */
+  calls: Schema.Array(Schema.Tuple([Schema.String, Input])),
+  /** Tasks and calls that began before the session came here: where it came from they may go on. */
+  elsewhere: Schema.Array(Schema.String),
+})
+export type State = typeof State.Type
+
+export interface TaskRecords {
+  readonly apply: (event: DurableEvent) => void
+  readonly found: () => Found
+  readonly state: () => State
+}
+
+export const make = (before: State = { running: [], calls: [], elsewhere: [] }): TaskRecords => {
+  const running = new Map(before.running.map((lost) => [lost.id, lost]))
+  const calls = new Map<string, typeof Input.Type>(before.calls)
+  const elsewhere = new Set(before.elsewhere)
+  return {
+    apply: (event) => {
+      switch (event._tag) {
+        case "SessionStarted":
+          if (event.arrived !== undefined) for (const id of [...running.keys(), ...calls.keys()]) elsewhere.add(id)
+          return
+        case "ToolStarted": {
+          const given = Option.getOrUndefined(input(event.input))
+          if (given !== undefined) calls.set(event.toolUseId, given)
+          return
+        }
+        case "ToolEnded": {
+          const { toolUseId, structured, outcome } = event
+          const call = calls.get(toolUseId)
+          if (outcome !== "unknown") calls.delete(toolUseId)
+          if (structured === undefined) return
+          const begun = Option.getOrUndefined(started(structured))
+          if (begun !== undefined) {
+            const lost = lostOf(begun, toolUseId, call)
+            running.set(lost.id, lost)
+          }
+          const ended = Option.getOrUndefined(told(structured))
+          if (ended !== undefined) running.delete(idIn(ended))
+          return
+        }
+        case "PromptReceived": {
+          const id = TaskNotice.reports(event.content)
+          if (id !== undefined) running.delete(id)
+        }
+      }
+    },
+    found: () => ({
+      lost: [...running.values()],
+      mayRunHere: [...running.keys(), ...calls.keys()].some((id) => !elsewhere.has(id)),
+    }),
+    state: () => ({ running: [...running.values()], calls: [...calls], elsewhere: [...elsewhere] }),
+  }
 }
 
 export const find = (events: Iterable<DurableEvent>): Found => {
-  const running = new Map<string, Lost>()
-  const calls = new Map<string, typeof Input.Type>()
-  for (const event of events) {
-    switch (event._tag) {
-      case "ToolStarted": {
-        const given = Option.getOrUndefined(input(event.input))
-        if (given !== undefined) calls.set(event.toolUseId, given)
-        break
-      }
-      case "ToolEnded": {
-        const { toolUseId, structured, outcome } = event
-        const call = calls.get(toolUseId)
-        if (outcome !== "unknown") calls.delete(toolUseId)
-        if (structured === undefined) break
-        const begun = Option.getOrUndefined(started(structured))
-        if (begun !== undefined) {
-          const lost = lostOf(begun, toolUseId, call)
-          running.set(lost.id, lost)
-        }
-        const ended = Option.getOrUndefined(told(structured))
-        if (ended !== undefined) running.delete(idIn(ended))
-        break
-      }
-      case "PromptReceived": {
-        const id = TaskNotice.reports(event.content)
-        if (id !== undefined) running.delete(id)
-        break
-      }
-    }
-  }
-  return { lost: [...running.values()], cutOff: calls.size > 0 }
+  const records = make()
+  for (const event of events) records.apply(event)
+  return records.found()
 }
-
-/** From which event on the session has been where it is. */
-export const arrival = (events: ReadonlyArray<DurableEvent>): number =>
-  Math.max(
-    0,
-    events.findLastIndex((event) => event._tag === "SessionStarted" && event.arrived !== undefined),
-  )
 
 const lostOf = (begun: typeof Started.Type, toolUseId: string, call: typeof Input.Type | undefined): Lost => {
   const command = call?.command ?? ""

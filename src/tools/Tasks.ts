@@ -18,12 +18,11 @@ import * as Stream from "effect/Stream"
 import * as Ids from "../kernel/Ids.ts"
 import { Host } from "../platform/Host.ts"
 import { type Command, type Handle, Process, ProcessError } from "../platform/Process.ts"
-import type { DurableEvent } from "../protocol/Event.ts"
 import { MonitorLines } from "./MonitorLines.ts"
 import type { Task, TaskType } from "./Task.ts"
 import * as TaskLog from "./TaskLog.ts"
 import * as TaskNotice from "./TaskNotice.ts"
-import * as TaskRecords from "./TaskRecords.ts"
+import type * as TaskRecords from "./TaskRecords.ts"
 import type { ToolFailure } from "./Tool.ts"
 import { Workspace } from "./Workspace.ts"
 
@@ -80,7 +79,7 @@ export class Tasks extends Context.Service<
     /** Variables for any other command of the session: what carries them and outlives the command ends with the session. */
     readonly mark: () => Readonly<Record<string, string>>
     /** After a resume: what ran when the session ended is ended, should it still run. Answers what to tell the model about it. */
-    readonly recover: (events: Iterable<DurableEvent>) => Effect.Effect<ReadonlyArray<TaskNotice.Notice>>
+    readonly recover: (found: TaskRecords.Found) => Effect.Effect<ReadonlyArray<TaskNotice.Notice>>
   }
 >()("troupe/tools/Tasks") {
   static readonly layer: Layer.Layer<Tasks, never, Process | Workspace | Host | FileSystem.FileSystem | Path.Path> =
@@ -268,11 +267,7 @@ const make = Effect.gen(function* () {
       return { [variable]: workspace.sessionId }
     },
     notices: Stream.fromEffectRepeat(desk.next),
-    recover: Effect.fnUntraced(function* (events) {
-      const past = [...events]
-      const { lost } = TaskRecords.find(past)
-      // What ran before the session came here runs elsewhere, and may do so still: where it came from it may go on.
-      const here = TaskRecords.find(past.slice(TaskRecords.arrival(past)))
+    recover: Effect.fnUntraced(function* ({ lost, mayRunHere }) {
       const gone: Array<TaskNotice.Notice> = []
       for (const { outputFile, ...known } of lost) {
         const entry: Entry = {
@@ -289,7 +284,7 @@ const make = Effect.gen(function* () {
         entries.set(known.id, entry)
         gone.push(TaskNotice.ended(entry.task))
       }
-      if ((here.lost.length > 0 || here.cutOff) && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
+      if (mayRunHere && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
       return gone
     }),
   })

@@ -48,6 +48,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
       "model",
       "permissions",
       "rewind",
+      "sessions",
       "skills",
       "teleport",
     ],
@@ -68,6 +69,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
   ["troupe config set a b --scope ", ["local", "project", "user"]],
   ["troupe config explain --js", ["--json"]],
   ["troupe --resume 123", [id]],
+  ["troupe sessions show 123", [id]],
   ["troupe word ", []],
 ]
 

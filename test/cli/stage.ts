@@ -35,7 +35,12 @@ export const endless: Play = (_content, interrupted) =>
     ),
   )
 
-export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["rewriter"] = () => undefined) {
+export const make = Effect.fnUntraced(function* (
+  play: Play,
+  rewriter: Agent["rewriter"] = () => undefined,
+  past: ReturnType<Agent["messages"]> = [],
+) {
+  const about: { title: string | undefined; tags: ReadonlyArray<string> } = { title: undefined, tags: [] }
   const log: Array<string> = []
   const opened: Array<{ readonly how: string; readonly options: unknown }> = []
   const watchers = new Set<Queue.Queue<Event, Cause.Done>>()
@@ -82,6 +87,10 @@ export const make = Effect.fnUntraced(function* (play: Play, rewriter: Agent["re
     addDirectory: (directory) => Effect.sync(() => (log.push(`add ${directory}`), directory)),
     rewriter,
     handedOver: () => Effect.void,
+    messages: () => past,
+    about: () => about,
+    rename: (title) => Effect.sync(() => void (about.title = title)),
+    tag: (tags) => Effect.sync(() => void (about.tags = tags)),
     idle: Effect.sync(() => void log.push("idle")),
     checkpoints: Effect.succeed(points),
     rewind: (to, { dryRun = false, force = false, what = "both" } = {}) =>

@@ -16,6 +16,7 @@ import type { DurableEvent } from "../../src/protocol/Event.ts"
 import * as Journal from "../../src/session/Journal.ts"
 import * as Records from "../../src/session/JournalRecord.ts"
 import * as SessionPaths from "../../src/session/SessionPaths.ts"
+import * as SessionIndex from "../../src/session/SessionIndex.ts"
 import * as Sessions from "../../src/session/Sessions.ts"
 import * as Transcript from "../../src/session/Transcript.ts"
 import { aTurn, block, configDir, done, id, memory, prompt, real, started } from "./events.ts"
@@ -477,7 +478,7 @@ describe("Journal on a real disk", () => {
           assert.match(error.message, /not a regular file|a directory, not a file/)
         }
         assert.strictEqual(yield* Sessions.latest("/work"), undefined)
-        assert.deepStrictEqual(yield* Sessions.list, [])
+        assert.deepStrictEqual(yield* SessionIndex.list, [])
         assert.deepInclude(yield* Sessions.locate(session), { kind: "own", path })
         rmSync(path, { recursive: true })
       }

@@ -6,6 +6,7 @@ import type { DurableEvent } from "../../src/protocol/Event.ts"
 import * as History from "../../src/session/History.ts"
 import * as Journal from "../../src/session/Journal.ts"
 import * as SessionPaths from "../../src/session/SessionPaths.ts"
+import * as SessionIndex from "../../src/session/SessionIndex.ts"
 import * as Sessions from "../../src/session/Sessions.ts"
 import * as Transcript from "../../src/session/Transcript.ts"
 import { aTurn, configDir, done, id, memory, prompt, started } from "./events.ts"
@@ -52,7 +53,7 @@ describe("Sessions", () => {
       yield* record(id(2), [started(id(2), "/a")], 2000)
       yield* foreign(id(3), "/b", "from elsewhere\nmore", 3000)
       yield* foreign(id(1), "/a", "the same session", 4000)
-      const list = yield* Sessions.list
+      const list = yield* SessionIndex.list
       assert.deepStrictEqual(
         list.map(({ sessionId, kind, cwd, title, modified }) => [sessionId, kind, cwd, title, modified]),
         [
@@ -89,7 +90,7 @@ describe("Sessions", () => {
       yield* damage(id(2), "only words", 2000)
       assert.strictEqual(yield* Sessions.latest("/b"), id(2))
       assert.strictEqual(yield* Sessions.latest("/a"), id(1))
-      const listed = (yield* Sessions.list).find((one) => one.sessionId === id(2))
+      const listed = (yield* SessionIndex.list).find((one) => one.sessionId === id(2))
       assert.match(listed?.title ?? "", /damaged/)
       const { problems } = yield* Effect.scoped(Journal.open(id(2)))
       assert.match(problems.join(), /damaged/)

@@ -15,6 +15,7 @@ import * as path from "node:path"
 import { Host } from "../../src/platform/Host.ts"
 import * as NodeProcess from "../../src/platform/NodeProcess.ts"
 import type { DurableEvent } from "../../src/protocol/Event.ts"
+import * as TaskRecords from "../../src/tools/TaskRecords.ts"
 import { MaxOutputBytes, MaxRunning, type StartOptions, Tasks, variable } from "../../src/tools/Tasks.ts"
 import { Workspace } from "../../src/tools/Workspace.ts"
 import { smallDisk } from "../agents/realWorld.ts"
@@ -360,25 +361,27 @@ describe("after a crash", () => {
   it.live("tasks that ran are reported as gone, once, and those whose end was told are not", () =>
     withSession(({ tasks, workspace }) =>
       Effect.gen(function* () {
-        const gone = yield* tasks.recover([
-          ...begun("a", "toolu_a"),
-          ...begun("b", "toolu_b"),
-          ...begun("c", "toolu_c"),
-          ...begun("d", "toolu_d"),
-          ...begun("e", "toolu_e"),
-          result({ retrieval_status: "success", task: { task_id: "b", task_type: "local_bash", status: "failed" } }),
-          result({ retrieval_status: "timeout", task: { task_id: "a", task_type: "local_bash", status: "running" } }),
-          result({ message: "stopped", task_id: "c", task_type: "local_bash", command: "x" }),
-          result({ outcome: "ended", taskId: "d", status: "completed", output: "" }),
-          {
-            _tag: "PromptReceived",
-            uuid,
-            promptId: uuid,
-            content: "<task-notification>\n<task-id>e</task-id>\n<status>completed</status>\n</task-notification>",
-            delivery: "between_rounds",
-            harness: true,
-          },
-        ])
+        const gone = yield* tasks.recover(
+          TaskRecords.find([
+            ...begun("a", "toolu_a"),
+            ...begun("b", "toolu_b"),
+            ...begun("c", "toolu_c"),
+            ...begun("d", "toolu_d"),
+            ...begun("e", "toolu_e"),
+            result({ retrieval_status: "success", task: { task_id: "b", task_type: "local_bash", status: "failed" } }),
+            result({ retrieval_status: "timeout", task: { task_id: "a", task_type: "local_bash", status: "running" } }),
+            result({ message: "stopped", task_id: "c", task_type: "local_bash", command: "x" }),
+            result({ outcome: "ended", taskId: "d", status: "completed", output: "" }),
+            {
+              _tag: "PromptReceived",
+              uuid,
+              promptId: uuid,
+              content: "<task-notification>\n<task-id>e</task-id>\n<status>completed</status>\n</task-notification>",
+              delivery: "between_rounds",
+              harness: true,
+            },
+          ]),
+        )
         assert.lengthOf(gone, 1)
         assert.match(gone[0]?.text ?? "", /<task-id>a<[\s\S]*"server a" was stopped; the session ended while it ran/)
         assert.deepInclude(tasks.find("a"), {
@@ -401,13 +404,13 @@ describe("after a crash", () => {
         left(workspace.sessionId)
         const foreign = left(`${workspace.sessionId}0`)
         yield* becomes("both sleep", () => living(mark).length === 2)
-        yield* tasks.recover([])
+        yield* tasks.recover(TaskRecords.find([]))
         assert.strictEqual(living(mark).length, 2)
         // Where the session came from it may be open still.
-        const told = yield* tasks.recover([...begun("a", "toolu_a"), arrived(workspace.sessionId)])
+        const told = yield* tasks.recover(TaskRecords.find([...begun("a", "toolu_a"), arrived(workspace.sessionId)]))
         assert.strictEqual(told.length, 1)
         assert.strictEqual(living(mark).length, 2)
-        yield* tasks.recover(begun("a", "toolu_a"))
+        yield* tasks.recover(TaskRecords.find(begun("a", "toolu_a")))
         assert.deepStrictEqual(living(mark), [foreign.pid ?? 0])
         foreign.kill("SIGKILL")
       }),
