@@ -47,6 +47,7 @@ const table: ReadonlyArray<[line: string, offered: ReadonlyArray<string>]> = [
       "memory",
       "model",
       "permissions",
+      "replay",
       "rewind",
       "sessions",
       "skills",
