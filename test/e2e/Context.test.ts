@@ -2,7 +2,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Playbook } from "../../src/testing/Playbook.ts"
 import { appeared, endedWith, world } from "./world.ts"
