@@ -38,6 +38,8 @@ export default defineConfig({
     include: [deep ? "test/**/*.deep.ts" : "test/**/*.test.ts"],
     testTimeout: deep ? 600_000 : 30_000,
     pool: "forks",
+    // One less than there are cores is the default, and most of the time is spent waiting for processes.
+    maxWorkers: 2,
     reporters: ["default"],
   },
 })

@@ -50,6 +50,8 @@ export const unchanged = Effect.fnUntraced(function* (directory: string, candida
       historyOnly: true,
       stdin: same.map(({ id }) => `${id}\n`).join(""),
       maxOutputBytes: 64 * 1024 * 1024,
+      // Without an answer everything is copied, which takes longer than any answer.
+      timeout: "30 seconds",
     }),
   )
   if (asked._tag === "Failure" || asked.success.exitCode !== 0 || asked.success.timedOut) return none

@@ -89,11 +89,11 @@ describe("README", () => {
     const shown = exist.filter((flag) => !["-v", "--version", "--allowed-tools", "--disallowed-tools"].includes(flag))
     assert.sameMembers(listed, shown)
     const visible = program.commands.filter((command) => !command.name().startsWith("__"))
-    const leaves = visible.flatMap((command) =>
-      command.commands.length === 0
-        ? [command.name()]
-        : command.commands.map((leaf) => `${command.name()} ${leaf.name()}`),
-    )
+    const leaves = visible.flatMap((command) => [
+      // One that takes something of its own does something by itself.
+      ...(command.commands.length === 0 || command.registeredArguments.length > 0 ? [command.name()] : []),
+      ...command.commands.map((leaf) => `${command.name()} ${leaf.name()}`),
+    ])
     const commands = table(text, "Command").map(([cell = ""]) => cell.replaceAll("`", "").replace(/ [[<].*$/, ""))
     assert.sameMembers(commands, ["troupe", ...leaves.map((name) => `troupe ${name}`)])
   })

@@ -2,10 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Playbook } from "../../src/testing/Playbook.ts"
-import { endedWith, world } from "./world.ts"
+import { appeared, endedWith, world } from "./world.ts"
 
 const session = "3f0c6f0e-8b1d-4c39-9a53-0d7e6c1f2a44"
 
@@ -51,10 +50,7 @@ describe.concurrent("the prompt cache of a session", () => {
       const flags = ["--model", "claude-opus-5", "--dangerously-skip-permissions"]
       endedWith(yield* run(["-p", "Hi", "--session-id", session, ...flags]), 0)
       const waiting = yield* start(["-p", "please wait", "--resume", session, ...flags])
-      yield* Effect.repeat(
-        Effect.sync(() => fs.existsSync(path.join(work, "here"))),
-        { until: (there) => there },
-      )
+      yield* appeared(path.join(work, "here"))
       yield* waiting.signal("SIGKILL")
       yield* waiting.ended
       endedWith(yield* run(["-p", "And now?", "--resume", session, ...flags]), 0)

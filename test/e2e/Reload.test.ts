@@ -50,7 +50,7 @@ describe("a session whose files change", () => {
         endedWith(yield* child.ended, 0)
 
         const requests = (yield* made.requests).map(({ body }) => body)
-        const prefix = (body: (typeof requests)[number] | undefined) => JSON.stringify([body?.tools, body?.system])
+        const prefix = (body: (typeof requests)[number] | undefined) => plain([body?.tools, body?.system]).join("\n")
         for (const [at, body] of requests.entries()) {
           assert.strictEqual(prefix(body), prefix(requests[0]))
           const before = plain(requests[at - 1]?.messages ?? [])

@@ -1,6 +1,7 @@
 /** `troupe sessions`: the command itself, on what real sessions left behind. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { noTerminal, terminal } from "./terminal.ts"
@@ -214,9 +215,10 @@ describe.concurrent("troupe sessions", () => {
       fs.rmSync(path.join(config, "troupe/sessions.cleaned"), { force: true })
       const running = yield* start(["-p", "wait", "--session-id", two, "--dangerously-skip-permissions"])
       yield* appeared(path.join(work, "here"))
+      // No signal tells when a background cleaning is done, only what it has done.
       yield* Effect.repeat(
         Effect.sync(() => fs.existsSync(journal(one))),
-        { while: (there) => there },
+        { while: (there) => there, schedule: Schedule.spaced("20 millis") },
       )
       write("go", "")
       endedWith(yield* running.ended, 0)

@@ -34,6 +34,12 @@ const encode = Schema.encodeUnknownSync(Event)
 
 const generator = (fields: Readonly<Record<string, Schema.Top>>) =>
   Schema.Struct(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, stands.get(field) ?? field])))
+const Blocks = Schema.Union([Schema.String, Schema.Array(Block)])
+stands.set(Event.cases.Compacted.fields.results, Schema.Record(Schema.String, ToolResult))
+stands.set(
+  Event.cases.Compacted.fields.spans,
+  Schema.Array(Schema.Struct({ from: Schema.Int, to: Schema.Int, content: Blocks })),
+)
 // What happens in a subagent is one of these events again.
 stands.set(EphemeralEvent.cases.SubagentShown.fields.event, generator(Event.cases.ToolEnded.fields))
 
