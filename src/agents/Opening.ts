@@ -22,10 +22,11 @@ import * as PathForm from "../policy/PathForm.ts"
 import * as RuleMatch from "../policy/RuleMatch.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import * as About from "../session/About.ts"
 import { Checkpoints } from "../session/Checkpoints.ts"
 import * as Controls from "../session/Controls.ts"
 import * as Elsewhere from "../session/Elsewhere.ts"
-import * as History from "../session/History.ts"
+import type * as History from "../session/History.ts"
 import type { Journal } from "../session/Journal.ts"
 import { JournalError } from "../session/JournalError.ts"
 import { Settings } from "../settings/Settings.ts"
@@ -163,7 +164,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const began = { model, permissionMode, ...(effort !== undefined && { effort }) }
   // A copy says itself where it comes from.
   const { source } = origin
-  const begins = source === "startup" ? { traceId: History.traceOf(sessionId) } : {}
+  const begins = source === "startup" ? { traceId: About.traceOf(sessionId) } : {}
   if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source, ...begins })
   yield* recorder.emit({ _tag: "ControlsChanged", ...began, by: source })
   const complain = (message: string) => recorder.emit({ _tag: "Diagnosed", level: "warning", message })

@@ -3,7 +3,8 @@
  * resumed or copied session finds what the service has cached. What has changed meanwhile is said at the end instead.
  */
 import * as Effect from "effect/Effect"
-import { type Latched, movedOrigin } from "../session/History.ts"
+import type { Latched } from "../session/About.ts"
+import { movedOrigin } from "../session/History.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
 import { remind } from "./Remind.ts"
 
