@@ -31,12 +31,6 @@ describe("a replay", () => {
     Effect.gen(function* () {
       const { records } = yield* recorded
       const report = yield* Replay.run(records)
-      console.log(
-        report.differences.map((d) => [d.seq, d.what, d.changes, d.actual?._tag]),
-        report.counts,
-        report.compared,
-        report.skipped,
-      )
       assert.deepStrictEqual(report.differences, [])
       assert.deepStrictEqual(report.journal, records)
     }),
