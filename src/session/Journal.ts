@@ -328,13 +328,8 @@ const raw = Effect.fnUntraced(function* (sessionId: string, scan: Scan) {
   const problems = [...scan.problems]
   for (const { record } of scan.records) {
     const { seq, time, agent, kind, blob } = record
-    let event = record.event
-    if (blob !== undefined) {
-      const content = yield* Blobs.read(sessionId, record, blob)
-      event = content.event
-      if (content.problem !== undefined) problems.push(content.problem)
-      if (event === undefined) continue
-    }
+    const event = blob === undefined ? record.event : yield* Blobs.read(sessionId, record, blob, problems)
+    if (blob !== undefined && event === undefined) continue
     if (isTagged(event) && event._tag === kind) records.push({ seq, time, agent, event })
     else problems.push(`record ${seq}: its ${kind} is not readable; it stays in the file and is not used`)
   }
