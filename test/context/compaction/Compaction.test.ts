@@ -8,6 +8,7 @@ import type { Playbook } from "../../../src/testing/Playbook.ts"
 import { ScriptedModel } from "../../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../../src/testing/TestRuntime.ts"
 import { Agents } from "../../../src/agents/Agents.ts"
+import { Hooks } from "../../../src/hooks/Hooks.ts"
 import { echo, hurried, note, only, open, transitions } from "../../agents/session.ts"
 
 /** So much that ten of them fill the window that the tests have. */
@@ -195,6 +196,24 @@ describe("making room", () => {
       const after = (yield* ScriptedModel.requests).at(-1)?.body.messages ?? []
       assert.deepStrictEqual(after.slice(0, before.length), before)
     }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
+  it.effect("takes for people's wishes what people said, and nothing that was told beside it", () =>
+    Effect.gen(function* () {
+      const hooks = yield* Hooks
+      const additionalContext = "It must be Monday, in HARNESS-4711."
+      yield* hooks.on("UserPromptSubmit", () =>
+        Effect.succeed({ hookSpecificOutput: { hookEventName: "UserPromptSubmit", additionalContext } }),
+      )
+      const agent = yield* open({ model: "opus" })
+      const events: Array<Event> = []
+      for (const prompt of ["echo 3, it must be TASK-17", "and now?", "/compact"]) {
+        events.push(...(yield* hurried(Stream.runCollect(agent.prompt(prompt)))))
+      }
+      const noted = JSON.stringify(only(events, "Compacted")[0]?.facts)
+      assert.include(noted, "TASK-17")
+      assert.notInclude(noted, "HARNESS-4711")
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book(), small))),
   )
 
   it.effect("leaves the facts in the project's file, and learns from it what a journal has lost", () =>
