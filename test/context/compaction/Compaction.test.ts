@@ -238,7 +238,11 @@ describe("making room", () => {
         }),
       )
       assert.include(JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages), "tea, not coffee")
-    }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+      const again = yield* agents.resume(id, { permissionMode: "bypassPermissions", tools: [echo, note] })
+      yield* hurried(Stream.runCollect(again.prompt("and on")))
+      const said = JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages)
+      assert.lengthOf(said.split("tea, not coffee"), 2, "it is said once, however often the session is opened")
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book(), small))),
   )
 
   it.effect("is refused where it is switched off, and says so", () =>
