@@ -116,7 +116,7 @@ export class History {
   openPromptId: string | undefined
   /** What every request begins with, if that has been settled. */
   latched: Latched | undefined
-  /** What the harness has told the model, by its origin: the latest of each. */
+  /** What the harness has told the model, by its origin: the latest of each, in the order it was told. */
   readonly told = new Map<string, string>()
   /** How often it has been put shorter. */
   compactions = 0
@@ -165,6 +165,7 @@ export class History {
       case "ContextAdded":
         if (event.origin === movedOrigin) this.toldCwd = this.cwd
         this.said.push(...HistoryBlocks.userBlocks(event.content))
+        this.told.delete(event.origin)
         this.told.set(event.origin, plainText(event.content))
         return
       case "PromptLatched":
