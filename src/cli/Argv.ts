@@ -17,7 +17,9 @@ import type { ExportJob, ReplayJob } from "./ReplayCommand.ts"
 import type { SessionsAsk } from "./SessionsView.ts"
 import type { SkillsJob } from "./SkillsView.ts"
 import type { TeleportJob } from "./TeleportProgram.ts"
+import type { CommandFlags } from "./Options.ts"
 import * as Program from "./Program.ts"
+import type { MemoryViews } from "./SetupProgram.ts"
 import { check as checkSession, type Common, type Facts, type SessionArgs } from "./SessionArgs.ts"
 
 /** The log that `--debug` and `--debug-file` ask for. */
@@ -38,7 +40,7 @@ type Work =
   | ({ readonly _tag: "HooksList"; readonly json: boolean } & Common)
   | ({ readonly _tag: "HooksExplain" } & HooksExplain & Common)
   | ({ readonly _tag: "Skills" } & SkillsJob & Common)
-  | ({ readonly _tag: "MemoryView"; readonly what: Program.MemoryViews; readonly json: boolean } & Common)
+  | ({ readonly _tag: "MemoryView"; readonly what: MemoryViews; readonly json: boolean } & Common)
   | ({ readonly _tag: "InstructionsList"; readonly addDirs: ReadonlyArray<string>; readonly json: boolean } & Common)
   | ({ readonly _tag: "Agents"; readonly ask: AgentsAsk; readonly json: boolean } & Common)
   | ({ readonly _tag: "Teleport" } & TeleportJob & Common)
@@ -165,7 +167,7 @@ const strayFlag = (program: Command): string | undefined => {
   )
 }
 
-const wishOf = ({ debug, debugFile }: Program.CommandFlags): DebugWish | string | undefined => {
+const wishOf = ({ debug, debugFile }: CommandFlags): DebugWish | string | undefined => {
   if (debug === undefined && debugFile === undefined) return undefined
   const filter = parseFilter(typeof debug === "string" ? debug : "")
   return typeof filter === "string" ? filter : { file: debugFile, filter }

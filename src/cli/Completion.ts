@@ -10,7 +10,7 @@ import { fish } from "./CompletionFish.ts"
 import { zsh } from "./CompletionZsh.ts"
 import { debugCategories } from "./DebugFilter.ts"
 import { describe } from "./Describe.ts"
-import type { Shell } from "./Program.ts"
+import type { Shell } from "./Options.ts"
 
 /** The script for a shell, to be read by it at its start. */
 export const completion = (shell: Shell, program: Command): string => {

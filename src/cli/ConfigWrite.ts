@@ -11,7 +11,7 @@ import { parse } from "../settings/SettingsFile.ts"
 import { place } from "../settings/SettingsLayer.ts"
 import { write } from "../settings/SettingsWriter.ts"
 import { plain } from "./Plain.ts"
-import type { SettingSource } from "./Program.ts"
+import type { SettingSource } from "./Options.ts"
 import type { Stdio } from "./Stdio.ts"
 
 export interface ConfigWrite {

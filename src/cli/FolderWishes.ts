@@ -18,7 +18,7 @@ import { isFolders } from "../skills/Skill.ts"
 import { SkillLibrary } from "../skills/SkillLibrary.ts"
 import * as SkillSettings from "../skills/SkillSettings.ts"
 import * as SkillTrust from "../skills/SkillTrust.ts"
-import type { SettingSource } from "./Program.ts"
+import type { SettingSource } from "./Options.ts"
 import { wish, wishes } from "./ConfigView.ts"
 import type { Wish } from "./TrustDialogue.ts"
 

@@ -9,7 +9,7 @@ import * as MemoryDirectory from "../context/MemoryDirectory.ts"
 import * as MemoryFile from "../context/MemoryFile.ts"
 import { Host } from "../platform/Host.ts"
 import { nearest } from "../platform/Near.ts"
-import type { MemoryViews } from "./Program.ts"
+import type { MemoryViews } from "./SetupProgram.ts"
 import { visible, visibleJson } from "./Reveal.ts"
 import type { Stdio } from "./Stdio.ts"
 

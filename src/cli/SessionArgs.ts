@@ -3,6 +3,7 @@ import { parseList } from "../policy/RuleList.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
 import * as ControlFlags from "./ControlFlags.ts"
+import type * as Options from "./Options.ts"
 import type * as Program from "./Program.ts"
 
 /** What the command line's meaning depends on. */
@@ -28,7 +29,7 @@ export interface Common {
   readonly debug: boolean
   readonly color: boolean
   readonly settings: string | undefined
-  readonly settingSources: ReadonlyArray<Program.SettingSource> | undefined
+  readonly settingSources: ReadonlyArray<Options.SettingSource> | undefined
   /** What the folder wants to run counts, for this once. */
   readonly trust: boolean
 }
@@ -37,8 +38,8 @@ export interface Common {
 export interface SessionArgs extends Common {
   readonly prompt: string | undefined
   readonly print: boolean
-  readonly outputFormat: Program.OutputFormat
-  readonly inputFormat: Program.InputFormat
+  readonly outputFormat: Options.OutputFormat
+  readonly inputFormat: Options.InputFormat
   readonly partialMessages: boolean
   readonly hookEvents: boolean
   readonly verbose: boolean

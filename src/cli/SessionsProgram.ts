@@ -4,24 +4,28 @@
  * Nothing here loads Effect, as in `Program`.
  */
 import { type Command, Option } from "commander"
-import type { CommandFlags, Wanted } from "./Program.ts"
+import { type Add, type CommandFlags, settingsOptions, sharedOptions } from "./Options.ts"
 import type { ExportFormat, SessionsAsk } from "./SessionsView.ts"
 
 const formats = ["markdown", "html", "json"] as const satisfies ReadonlyArray<ExportFormat>
 
-/** Adds them; `want` hears what a well-formed command line asks for. */
-export const addTo = (
-  add: (usage: string, description: string, options: ReadonlyArray<Option>) => Command,
-  options: { readonly shared: () => ReadonlyArray<Option>; readonly settings: () => ReadonlyArray<Option> },
-  want: (wanted: Extract<Wanted, { readonly _tag: "Sessions" }>) => void,
-): void => {
+/** What is asked for, before it is checked. */
+export interface Wanted {
+  readonly _tag: "Sessions"
+  readonly ask: SessionsAsk
+  readonly flags: CommandFlags
+}
+
+/** Adds the commands; `want` hears what a well-formed command line asks for. */
+export const register = (program: Command, add: Add, want: (wanted: Wanted) => void): void => {
+  const sessions = add(program, "sessions", "find, name, tag, export and delete sessions", [])
   const command = (
     usage: string,
     description: string,
     own: ReadonlyArray<Option>,
     ask: (args: ReadonlyArray<string>, opts: Readonly<Record<string, unknown>>) => SessionsAsk,
   ) => {
-    const made = add(usage, description, [...own, ...options.shared()])
+    const made = add(sessions, usage, description, [...own, ...sharedOptions()])
     made.action(() => {
       const flags = made.opts<CommandFlags & Readonly<Record<string, unknown>>>()
       want({ _tag: "Sessions", ask: ask(made.args, flags), flags })
@@ -101,7 +105,7 @@ export const addTo = (
   command(
     "cleanup",
     "delete those not used for cleanupPeriodDays (30 unless set)",
-    [dry, asJson(), ...options.settings()],
+    [dry, asJson(), ...settingsOptions()],
     (_, { dryRun }) => ({
       what: "cleanup",
       dryRun: dryRun === true,

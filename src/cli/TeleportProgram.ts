@@ -1,5 +1,6 @@
 /** Owns what may be typed behind `troupe teleport`: its commands, their flags, and what they ask for. Without Effect. */
 import { type Command, Option } from "commander"
+import { type Add, type CommandFlags, commonOptions } from "./Options.ts"
 
 export const conflicts = ["latest", "here", "there", "refuse"] as const
 
@@ -36,15 +37,15 @@ interface TeleportFlags {
   readonly socket?: string
 }
 
-type Add = (parent: Command, usage: string, description: string, options: ReadonlyArray<Option>) => Command
+/** What is asked for, or what is wrong with it. */
+export interface Wanted {
+  readonly _tag: "Teleport"
+  readonly job: TeleportJob | string
+  readonly flags: CommandFlags
+}
 
-/** Adds the commands; `want` hears which one it is, or what is wrong with it. */
-export const register = <Shared extends object>(
-  program: Command,
-  add: Add,
-  shared: () => ReadonlyArray<Option>,
-  want: (job: TeleportJob | string, flags: Shared) => void,
-): void => {
+/** Adds the commands; `want` hears what a well-formed command line asks for. */
+export const register = (program: Command, add: Add, want: (wanted: Wanted) => void): void => {
   const teleport = add(program, "teleport", "take a session to another directory, machine or process", [])
   const json = () => new Option("--json", "what was done, as JSON")
   const cwd = () => new Option("--cwd <dir>", "where it goes on (default: this directory)")
@@ -54,10 +55,11 @@ export const register = <Shared extends object>(
     options: ReadonlyArray<Option>,
     job: (argument: string | undefined, flags: TeleportFlags) => TeleportJob | string,
   ) => {
-    const made = add(teleport, usage, description, [...options, json(), ...shared()])
-    made.action((argument: unknown) =>
-      want(job(typeof argument === "string" ? argument : undefined, made.opts<TeleportFlags>()), made.opts<Shared>()),
-    )
+    const made = add(teleport, usage, description, [...options, json(), ...commonOptions()])
+    made.action((argument: unknown) => {
+      const flags = made.opts<CommandFlags & TeleportFlags>()
+      want({ _tag: "Teleport", job: job(typeof argument === "string" ? argument : undefined, flags), flags })
+    })
   }
   command(
     "export [session]",

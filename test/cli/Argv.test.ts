@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { signalCodes } from "../../src/cli/Stdio.ts"
 import { parse } from "../../src/cli/Argv.ts"
 import type { Facts, SessionArgs } from "../../src/cli/SessionArgs.ts"
-import { permissionModes } from "../../src/cli/Program.ts"
+import { permissionModes } from "../../src/cli/Options.ts"
 import { PermissionMode } from "../../src/protocol/PermissionMode.ts"
 import { endings } from "../../src/protocol/Terminal.ts"
 

@@ -8,6 +8,7 @@ import { completion } from "../../src/cli/Completion.ts"
 import { words } from "../../src/cli/CompletionWords.ts"
 import { debugCategories } from "../../src/cli/DebugFilter.ts"
 import * as Describe from "../../src/cli/Describe.ts"
+import { type Shell, shells } from "../../src/cli/Options.ts"
 import * as Program from "../../src/cli/Program.ts"
 import * as SessionPaths from "../../src/session/SessionPaths.ts"
 import * as Coding from "../../src/tools/builtin/Coding.ts"
@@ -17,7 +18,7 @@ const described = Describe.describe(program, debugCategories)
 const id = "123e4567-e89b-42d3-a456-426614174000"
 
 /** A directory with a few files, the script, and a `troupe` that knows one session. */
-const place = (shell: Program.Shell) => {
+const place = (shell: Shell) => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "troupe-completion-"))
   fs.mkdirSync(path.join(directory, "source"))
   fs.mkdirSync(path.join(directory, "bin"))
@@ -215,7 +216,7 @@ describe("the description", () => {
   })
 
   it("keeps what is hidden to itself", () => {
-    for (const shell of Program.shells) assert.notInclude(completion(shell, program), "__man")
+    for (const shell of shells) assert.notInclude(completion(shell, program), "__man")
     assert.notInclude(
       described.commands.map(({ path }) => path),
       "__complete",
