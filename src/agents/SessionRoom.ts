@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Compaction from "../context/compaction/Compaction.ts"
 import * as SessionState from "../context/compaction/SessionState.ts"
 import * as ContextSettings from "../context/ContextSettings.ts"
+import { reminder } from "../protocol/Reminder.ts"
 import * as Facts from "../session/Facts.ts"
 import type { SkillsShape } from "../skills/Skills.ts"
 import { Tasks } from "../tools/Tasks.ts"
@@ -43,14 +44,14 @@ export const recall = Effect.fnUntraced(function* (
   { cwd, recorder, skills }: Pick<Room, "cwd" | "recorder" | "skills">,
   isResumed: boolean,
 ) {
-  const { facts } = recorder.history
+  const { facts, told } = recorder.history
   for (const { name, text } of facts.skills) if (text !== "") yield* skills.remember(name, text)
   if (!isResumed) return
   const saved = yield* SessionState.load(cwd, recorder.sessionId)
   if (saved === undefined) return
   const lost = Facts.newIn(saved.noted, facts.noted)
-  if (lost.length > 0)
-    yield* remind(recorder, "facts", [`Noted earlier in this session:\n${lost.map((one) => `- ${one}`).join("\n")}`])
+  const words = `Noted earlier in this session:\n${lost.map((one) => `- ${one}`).join("\n")}`
+  if (lost.length > 0 && told.get("facts") !== reminder(words)) yield* remind(recorder, "facts", [words])
 })
 
 /** `/compact`, and what the person wants of the summary. */

@@ -93,7 +93,7 @@ export const compaction = ({ arrive, turn }: LoopRecords): Partial<CompactionSha
 
 /** Ends of a turn that somebody wanted: before the model was asked at all, and after its calls. */
 const beforeAsking: ReadonlySet<TerminalReason> = new Set(["hook_stopped", "turn_setup_failed", "completed"])
-const afterRound: ReadonlySet<TerminalReason> = new Set(["hook_stopped"])
+const afterRound: ReadonlySet<TerminalReason> = new Set(["hook_stopped", "repetition_stopped"])
 
 const isCut = (event: EventOf<"TurnEnded">): boolean =>
   Score.budgetOf(event) !== undefined ||

@@ -45,7 +45,7 @@ export class History extends About {
   lastPromptId: string | undefined
   /** The prompt whose turn has not ended. */
   openPromptId: string | undefined
-  /** What the harness has told the model, by its origin: the latest of each. */
+  /** What the harness has told the model, by its origin: the latest of each, in the order it was told. */
   readonly told = new Map<string, string>()
   /** How often it has been put shorter. */
   compactions = 0
@@ -68,6 +68,7 @@ export class History extends About {
       case "ContextAdded":
         if (event.origin === movedOrigin) this.toldCwd = this.cwd
         this.said.push(...HistoryBlocks.userBlocks(event.content))
+        this.told.delete(event.origin)
         this.told.set(event.origin, plainText(event.content))
         return
       case "RequestSent":

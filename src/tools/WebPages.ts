@@ -183,12 +183,11 @@ const bounded = async (response: Response, url: URL): Promise<Uint8Array> => {
   return body
 }
 
-const sameSite = (a: URL, b: URL): boolean => {
-  const plain = (url: URL) => url.hostname.replace(/^www\./, "")
-  return (
-    plain(a) === plain(b) && a.port === b.port && !(a.protocol === "https:" && b.protocol === "http:" && b.port !== "")
-  )
-}
+/** What was agreed to is this host: a rule may forbid the one that differs only by `www.`. */
+const sameSite = (a: URL, b: URL): boolean =>
+  a.hostname === b.hostname &&
+  a.port === b.port &&
+  !(a.protocol === "https:" && b.protocol === "http:" && b.port !== "")
 
 const follow = Effect.fnUntraced(function* (first: URL): Effect.fn.Return<Page | Moved, ToolFailure, Host> {
   let at = first

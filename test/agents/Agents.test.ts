@@ -2,11 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import { Agents } from "../../src/agents/Agents.ts"
 import { Host } from "../../src/platform/Host.ts"
 import { plainText } from "../../src/protocol/Content.ts"
 import * as SessionPaths from "../../src/session/SessionPaths.ts"
 import { ScriptedModel } from "../../src/testing/ScriptedModel.ts"
+import type { Recording } from "../../src/testing/Recorder.ts"
 import * as StrictApi from "../../src/testing/StrictApi.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
 import { coding } from "../../src/tools/builtin/Coding.ts"
@@ -95,6 +97,22 @@ describe("Agents", () => {
       assert.strictEqual((yield* agent.controls).model, "haiku")
       const agents = yield* Agents
       assert.strictEqual(yield* agents.latest("/work"), id)
+    }).pipe(Effect.provide(TestRuntime.layer(book))),
+  )
+
+  it.effect("says what has become different once, and once more when it is as it was", () =>
+    Effect.gen(function* () {
+      const news = (requests: ReadonlyArray<Recording>) =>
+        (requests.at(-1)?.body.messages ?? []).flatMap(({ content }) =>
+          [...plainText(content).matchAll(/Since this session was last open[^]*?Today: (\S+)/g)].map(([, day]) => day),
+        )
+      yield* Effect.scoped(Effect.flatMap(open({ sessionId: id }), (agent) => Stream.runDrain(agent.prompt("Hi"))))
+      yield* TestClock.setTime(3 * 86_400_000)
+      assert.deepStrictEqual(news((yield* resumed("One")).requests), ["1970-01-04"])
+      assert.deepStrictEqual(news((yield* resumed("Two")).requests), ["1970-01-04"])
+      yield* TestClock.setTime(0)
+      assert.deepStrictEqual(news((yield* resumed("Three")).requests), ["1970-01-04", "1970-01-01"])
+      assert.deepStrictEqual(news((yield* resumed("Four")).requests), ["1970-01-04", "1970-01-01"])
     }).pipe(Effect.provide(TestRuntime.layer(book))),
   )
 

@@ -206,8 +206,11 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
       return why
     })
 
-    const isPersons = (message: Message) =>
-      message.role === "user" && toBlocks(message.content).some((block) => history.promptOfBlock(block) !== undefined)
+    /** What the harness has put before the model stands in the same messages. */
+    const wordsOf = (message: Message) =>
+      toBlocks(message.content).flatMap((block) =>
+        block.type === "text" && history.promptOfBlock(block) !== undefined ? [block.text] : [],
+      )
 
     /** How much of the conversation a summary may stand for: not what is still to be answered. */
     const until = () => {
@@ -239,7 +242,7 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
       const beside = yield* surroundings
       const standIn = Summary.compose({
         messages,
-        isPersons,
+        wordsOf,
         written: summary,
         facts: history.facts,
         told: history.told,

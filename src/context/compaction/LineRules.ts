@@ -97,7 +97,14 @@ export const lineRules: ReadonlyArray<LineRule> = [
     "conflict",
     /^(?:CONFLICT\b|[-+ ]{0,2}(?:<{7}|>{7}) |[-+ ]{0,2}={7}$|Automatic merge failed|You have unmerged|(?:U[UAD]?|AA|DD|AU|DU)\s\S|\s*(?:both (?:modified|added|deleted)|(?:added|deleted) by (?:us|them)): )/,
   ),
+  // The same behind the bars of a tree, or a time.
+  line("stack trace", /^[\s|+]{1,40}File "[^"]{1,300}", line \d+/),
+  line("error", /^[\s|+-]{1,40}[A-Z]\w{0,80}(?:Error|Exception|Group): /),
+  line("warning", /\b[A-Z]\w{0,80}Warning: /),
+  line("detail", /^\[?\d{4}-\d\d-\d\d[T ].{0,80}\b(?:HINT|DETAIL|STATEMENT|CONTEXT|QUERY): /),
   // What tests and compilers say.
+  line("test output", /^\s{0,8}\d+ - \S.{0,200} \((?:Timeout|Failed|Not Run|SEGFAULT|Exception)\)$/),
+  line("compiler output", /^\s{0,12}\|\s{1,200}[-^~]{1,200}(?:\s|$)|^(?:help|note): \S/),
   line(
     "test output",
     /^\s*#\s+(?:Failed test|Looks like|Structures begin|\$(?:got|expected)|(?:got|expected|at)\b)|\bFailed \d+\/\d+|\bDubious, |^Test Summary|^\s+Failed tests?:|^\s*Did you mean|\bdid you mean\b|\bundefined (?:local |reference)|^\s*\d+ +\| +.{0,200}(?:<--|\^)|test returned \d|\b[Cc]an't (?:locate|open|call|use|find|exec|load|redeclare|convert)|\bfailed(?:--|[.:]?$)|Non-zero exit|Parse errors:/,
@@ -136,6 +143,8 @@ export const lineRules: ReadonlyArray<LineRule> = [
     /^\s+(?:code|path|errno|syscall|address|port|location|dest|hostname|operator|info|required|found|note|symbol|cause|reason|message|constraint|table)\s*[:=]\s*\S|^(?:DETAIL|HINT|LINE \d+|QUERY|CONTEXT):|^- \/\S+$|^< [\w-]*(?:request|trace|correlation)-id: /,
   ),
   // What a program declares.
+  line("declaration", /^\s{0,12}(?:public|protected|private)\s[^;]{1,400};\s*$/),
+  line("declaration", code(String.raw`package\s+[\w.]+;?\s*$`)),
   line(
     "declaration",
     code(
@@ -198,6 +207,7 @@ export const lineRules: ReadonlyArray<LineRule> = [
     "environment variable",
     /(?:process\.env\.|import\.meta\.env\.|os\.environ|getenv\(|ENV\[|\$env:|(?:^|\s|")\$\{?)[A-Z("'[][A-Z0-9_"'(]{2,}/,
   ),
+  line("id", /\b(?:SHA(?:1|256|512)|MD5):\S{16,}|\b[0-9a-f]{2}(?::[0-9a-f]{2}){15,}/),
   line(
     "id",
     /\b(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/,

@@ -45,6 +45,9 @@ const fits = (line: string, shape: Shape): boolean =>
   shape === "prose" ? isProse(line) || unspaced.test(line) : shapes[shape].test(line)
 
 /** A table, a type or a format that others must keep to. */
+/** A word that JSON Schema has for what a value may be. */
+const jsonSchema =
+  /^\s*"(?:type|enum|format|minimum|maximum|minLength|maxLength|required|\$ref|properties|items|pattern|oneOf)"\s*:/
 const schema =
   /^\s*(?:CREATE (?:TEMP(?:ORARY)? )?(?:TABLE|VIEW|TYPE|(?:UNIQUE )?INDEX)\b|ALTER TABLE\b|\s*Table "|\s*Column\s+\||\|?\s*(?:Field|Column|Name|Parameter|Property|Attribut\w*|Feld|Spalte|Champ|Campo|Key|Argument|Option|Header)\s*\|\s*(?:Type|Required|Typ|Tipo|Nullable|Null|Default|Description|Meaning)|syntax = "proto|message \w+ \{|create_table |model \w+ \{|openapi:|swagger:|schema \{|type (?:Query|Mutation) \{|input \w+ \{|"\$schema"|<xs:|\(?\d* ?,?\s*create table)|"\$schema"\s*:|"properties"\s*:\s*\{/i
 
@@ -93,7 +96,8 @@ export class Reading {
   }
 
   get isSchema(): boolean {
-    return this.plain.some((line) => line.length <= 4_000 && schema.test(line))
+    const lines = this.plain.filter((line) => line.length <= 4_000)
+    return lines.some((line) => schema.test(line)) || lines.filter((line) => jsonSchema.test(line)).length >= 3
   }
 
   get hasHeading(): boolean {

@@ -78,8 +78,8 @@ export interface Beside {
 export interface Material {
   /** What is replaced. */
   readonly messages: ReadonlyArray<Message>
-  /** A person said it. */
-  readonly isPersons: (message: Message) => boolean
+  /** What people said in it, and nobody else. */
+  readonly wordsOf: (message: Message) => ReadonlyArray<string>
   readonly written: Written
   readonly facts: Facts.Facts
   /** What the harness has told and still holds, by its origin. */
@@ -101,15 +101,16 @@ export interface StandIn {
 
 /** What stands for the conversation from now on. */
 export const compose = (material: Material): StandIn => {
-  const { beside, fileOf, isPersons, messages, told, written } = material
-  const mined = minedFacts(messages.filter(isPersons).map(({ content }) => plainText(content)))
+  const { beside, fileOf, messages, told, written } = material
+  const said = messages.flatMap(material.wordsOf)
+  const mined = minedFacts(said)
   const noted = Facts.merged(Facts.merged(material.facts.noted, mined), written.noted)
   const kept = keep(messages, material.room, fileOf)
   const facts = { ...material.facts, noted }
   const parts = [
     Layers.summaryMark,
     part("Summary", [written.summary]),
-    part("What was asked for before, the oldest first", earlierRequests(messages.filter(isPersons), facts)),
+    part("What was asked for before, the oldest first", earlierRequests(said, facts)),
     ...factParts(facts, beside),
     part(
       "Still in force",
@@ -171,12 +172,9 @@ const bullet = (line: string): string => `- ${line}`
 const mostRequests = 40
 const longestRequest = 500
 
-const earlierRequests = (said: ReadonlyArray<Message>, facts: Facts.Facts): ReadonlyArray<string> =>
+const earlierRequests = (said: ReadonlyArray<string>, facts: Facts.Facts): ReadonlyArray<string> =>
   said
-    .flatMap(({ content }) => toBlocks(content).flatMap((block) => (block.type === "text" ? [block.text] : [])))
-    .filter(
-      (text) => text !== facts.lastRequest?.text && !text.startsWith("<system-reminder>") && !Layers.isStandIn(text),
-    )
+    .filter((text) => text !== facts.lastRequest?.text)
     .slice(-mostRequests)
     .map((text) => `- ${text.slice(0, longestRequest)}${text.length > longestRequest ? "…" : ""}`)
 

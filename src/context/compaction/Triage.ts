@@ -43,37 +43,41 @@ export interface Unit {
 }
 
 /** A failure of no more lines is kept whole: what matters in it is said in words that no rule knows. */
-export const shortFailure = 15
+const shortFailure = 15
+/** A longer one says enough by the lines that the rules know. */
+const longFailure = 30
 
 /** The lines of a piece that must survive byte for byte, neighbours together; none for what may be reworded. */
 export const units = (said: Said): ReadonlyArray<Unit> => {
   if (classify(said).category !== "PRESERVE_VERBATIM") return []
-  return isShortFailure(said)
-    ? unitsOf(said.content, (line) => reasonOf(line) ?? "a short failure")
-    : unitsOf(said.content)
+  const lines = said.content.split("\n")
+  const reasons = lines.map((line) => (line.trim() === "" ? undefined : reasonOf(line)))
+  if (said.source !== "tool_result" || said.isError !== true) return grouped(lines, reasons)
+  const size = lines.filter((line) => line.trim() !== "").length
+  if (size <= shortFailure) return grouped(lines, reasons.map(orBeside))
+  return grouped(lines, size <= longFailure ? withNeighbours(reasons) : reasons)
 }
 
-const isShortFailure = ({ content, isError, source }: Said): boolean => {
-  if (source !== "tool_result" || isError !== true || content.length > 4_000) return false
-  return content.split("\n").filter((line) => line.trim() !== "").length <= shortFailure
-}
+const orBeside = (reason: string | undefined): string => reason ?? "beside what went wrong"
 
-export const unitsOf = (
-  content: string,
-  reasonFor: (line: string) => string | undefined = reasonOf,
-): ReadonlyArray<Unit> => {
-  const found: Array<Unit> = []
-  let open: { readonly reason: string; readonly lines: Array<string> } | undefined
-  const close = () => {
-    if (open !== undefined) found.push({ text: open.lines.join("\n"), reason: open.reason })
-    open = undefined
+/** What stands around a line about a failure belongs to it: the code it points to, what was expected. */
+const withNeighbours = (reasons: ReadonlyArray<string | undefined>): ReadonlyArray<string | undefined> =>
+  reasons.map((reason, at) =>
+    reason !== undefined || (reasons[at - 1] === undefined && reasons[at + 1] === undefined)
+      ? reason
+      : orBeside(reason),
+  )
+
+/** Neighbours together; a blank line keeps them apart. */
+const grouped = (lines: ReadonlyArray<string>, reasons: ReadonlyArray<string | undefined>): ReadonlyArray<Unit> => {
+  const found: Array<{ text: string; readonly reason: string }> = []
+  let isOpen = false
+  for (const [at, line] of lines.entries()) {
+    const reason = line.trim() === "" ? undefined : reasons[at]
+    const last = found.at(-1)
+    if (reason !== undefined && isOpen && last !== undefined) last.text += `\n${line}`
+    else if (reason !== undefined) found.push({ text: line, reason })
+    isOpen = reason !== undefined
   }
-  for (const line of content.split("\n")) {
-    const reason = line.trim() === "" ? undefined : reasonFor(line)
-    if (reason === undefined) close()
-    else if (open === undefined) open = { reason, lines: [line] }
-    else open.lines.push(line)
-  }
-  close()
   return found
 }

@@ -164,6 +164,8 @@ const isNotice: Fits = ({ text }) =>
 const loudListing = (text: Reading): boolean =>
   /^(?:\w*sh|ls|find|grep|rg|cat|tree|du|wc|stat|git|fatal|error)(?:: |\[)/m.test(text.text.slice(0, 5_000)) ||
   text.has("conflict") ||
+  // Hits in a log: what was looked for is the trouble itself.
+  /^\[?\d{4}-\d\d-\d\d[T ].{0,80}\b(?:ERROR|FATAL|PANIC|CRITICAL)\b/m.test(text.text.slice(0, 5_000)) ||
   (/\b(?:CrashLoopBackOff|ImagePullBackOff|ErrImagePull|OOMKilled|Evicted|unhealthy|Error)\b|\bExited \([1-9]/.test(
     text.text.slice(0, 5_000),
   ) &&

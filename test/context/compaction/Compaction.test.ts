@@ -8,6 +8,7 @@ import type { Playbook } from "../../../src/testing/Playbook.ts"
 import { ScriptedModel } from "../../../src/testing/ScriptedModel.ts"
 import * as TestRuntime from "../../../src/testing/TestRuntime.ts"
 import { Agents } from "../../../src/agents/Agents.ts"
+import { Hooks } from "../../../src/hooks/Hooks.ts"
 import { echo, hurried, note, only, open, transitions } from "../../agents/session.ts"
 
 /** So much that ten of them fill the window that the tests have. */
@@ -197,6 +198,24 @@ describe("making room", () => {
     }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
   )
 
+  it.effect("takes for people's wishes what people said, and nothing that was told beside it", () =>
+    Effect.gen(function* () {
+      const hooks = yield* Hooks
+      const additionalContext = "It must be Monday, in HARNESS-4711."
+      yield* hooks.on("UserPromptSubmit", () =>
+        Effect.succeed({ hookSpecificOutput: { hookEventName: "UserPromptSubmit", additionalContext } }),
+      )
+      const agent = yield* open({ model: "opus" })
+      const events: Array<Event> = []
+      for (const prompt of ["echo 3, it must be TASK-17", "and now?", "/compact"]) {
+        events.push(...(yield* hurried(Stream.runCollect(agent.prompt(prompt)))))
+      }
+      const noted = JSON.stringify(only(events, "Compacted")[0]?.facts)
+      assert.include(noted, "TASK-17")
+      assert.notInclude(noted, "HARNESS-4711")
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
   it.effect("leaves the facts in the project's file, and learns from it what a journal has lost", () =>
     Effect.gen(function* () {
       const agents = yield* Agents
@@ -219,7 +238,11 @@ describe("making room", () => {
         }),
       )
       assert.include(JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages), "tea, not coffee")
-    }).pipe(Effect.provide(TestRuntime.layer(book(), small))),
+      const again = yield* agents.resume(id, { permissionMode: "bypassPermissions", tools: [echo, note] })
+      yield* hurried(Stream.runCollect(again.prompt("and on")))
+      const said = JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages)
+      assert.lengthOf(said.split("tea, not coffee"), 2, "it is said once, however often the session is opened")
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book(), small))),
   )
 
   it.effect("is refused where it is switched off, and says so", () =>

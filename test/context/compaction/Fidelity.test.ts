@@ -117,7 +117,10 @@ class Session {
     if (messages.length < 2) return
     const standIn = Summary.compose({
       messages,
-      isPersons: ({ content }) => toBlocks(content).some((one) => this.history.promptOfBlock(one) !== undefined),
+      wordsOf: ({ content }) =>
+        toBlocks(content).flatMap((one) =>
+          one.type === "text" && this.history.promptOfBlock(one) !== undefined ? [one.text] : [],
+        ),
       written: { summary: `Step ${step} was done.`, noted: this.history.facts.noted },
       facts: this.history.facts,
       told: this.history.told,

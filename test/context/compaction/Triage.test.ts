@@ -19,10 +19,11 @@ type Item = typeof Item.Type
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Item))
 
 const folder = path.join(import.meta.dirname, "..", "triage")
-const part = (name: "tuning" | "heldout"): ReadonlyArray<Item> =>
-  ["real", "written"].flatMap((kind) =>
+type Part = "tuning" | "heldout" | "blind"
+const part = (name: Part): ReadonlyArray<Item> =>
+  (name === "blind" ? ["blind"] : [`${name}-real`, `${name}-written`]).flatMap((file) =>
     fs
-      .readFileSync(path.join(folder, `${name}-${kind}.jsonl`), "utf8")
+      .readFileSync(path.join(folder, `${file}.jsonl`), "utf8")
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => decode(line)),
@@ -41,10 +42,10 @@ const matrix = (items: ReadonlyArray<Item>): string => {
   return [`${" ".repeat(12)} ${Triage.categories.map(short).join("")}`, ...rows].join("\n")
 }
 
-describe.each(["tuning", "heldout"] as const)("triage of the %s part", (name) => {
+describe.each(["tuning", "heldout", "blind"] as const)("triage of the %s part", (name) => {
   const items = part(name)
   // What the rules were never tuned on stays unseen.
-  const tells = name === "tuning" && process.env["TROUPE_TRIAGE"] !== undefined
+  const tells = name !== "heldout" && process.env["TROUPE_TRIAGE"] !== undefined
   const wrong = items.filter((item) => Triage.classify(item).category !== item.label)
 
   it("is right for at least 95 of 100 items", () => {

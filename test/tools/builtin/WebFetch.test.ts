@@ -296,27 +296,46 @@ describe("WebFetch", () => {
       () =>
         Effect.gen(function* () {
           const seen: Array<readonly [string, string | null]> = []
+          const addresses = ["93.184.216.34", "2606:4700::1"]
           let redirected = false
           const fetch = (input: string | URL | Request, init?: RequestInit) => {
             seen.push([String(input), new Headers(init?.headers).get("host")])
             if (redirected) return Promise.resolve(new Response("there"))
             redirected = true
-            return Promise.resolve(
-              new Response(null, { status: 301, headers: { location: "https://www.site.example/new" } }),
-            )
+            return Promise.resolve(new Response(null, { status: 301, headers: { location: "/new" } }))
           }
           const web = said(WebFetch, { url: "http://site.example/old", prompt: "p" }).pipe(
             Effect.provideService(HttpFetch, fetch),
             Effect.provideService(KeptPages, new Map()),
-            Effect.provideService(Dns, (host) =>
-              Effect.succeed([host.startsWith("www") ? "2606:4700::1" : "93.184.216.34"]),
-            ),
+            Effect.provideService(Dns, () => Effect.succeed([addresses.shift() ?? "127.0.0.1"])),
           )
           assert.include(yield* web, "there")
           assert.deepStrictEqual(seen, [
             ["https://93.184.216.34/old", "site.example"],
-            ["https://[2606:4700::1]/new", "www.site.example"],
+            ["https://[2606:4700::1]/new", "site.example"],
           ])
+        }),
+      { model: echo.service },
+    ),
+  )
+
+  it.live("does not go on by itself where only the www differs: a rule may be about that", () =>
+    inWorkspace(
+      () =>
+        Effect.gen(function* () {
+          let calls = 0
+          const fetch = () => {
+            calls++
+            const headers = { location: "https://www.site.example/new" }
+            return Promise.resolve(new Response(null, { status: 301, headers }))
+          }
+          const web = said(WebFetch, { url: "https://site.example/old", prompt: "p" }).pipe(
+            Effect.provideService(HttpFetch, fetch),
+            Effect.provideService(KeptPages, new Map()),
+            Effect.provideService(Dns, () => Effect.succeed(["93.184.216.34"])),
+          )
+          assert.include(yield* web, "REDIRECT DETECTED")
+          assert.strictEqual(calls, 1)
         }),
       { model: echo.service },
     ),
