@@ -20,7 +20,6 @@ import { type Position, type Reader, stream, type Streamed } from "./JournalRead
 import type { JournalRecord, Placed, Scan } from "./JournalRecord.ts"
 import * as Records from "./JournalRecord.ts"
 import * as JournalWriting from "./JournalWriting.ts"
-import type { Tail } from "./JournalWriting.ts"
 import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 
@@ -110,7 +109,7 @@ const take = Effect.fnUntraced(function* (sessionId: string, path: string, reade
   if (streamed !== undefined) {
     const { last, open, problems, torn } = streamed
     if (torn !== undefined) yield* Effect.mapError(cut(path, torn), journalError("repair", path))
-    const tail: Tail = { seq: last?.seq ?? 0, sum: last?.sum ?? Records.firstSum, open, last }
+    const tail: JournalWriting.Tail = { seq: last?.seq ?? 0, sum: last?.sum ?? Records.firstSum, open, last }
     return {
       tail,
       isEmpty: last === undefined,
@@ -264,7 +263,7 @@ const pathOf = Effect.fnUntraced(function* (sessionId: string, operation: Journa
 const load = (path: string, operation: JournalError["operation"]) =>
   Effect.mapError(RegularFile.readIfThere(path), journalError(operation, path))
 
-const tailOf = (records: ReadonlyArray<Placed>, open: boolean): Tail => {
+const tailOf = (records: ReadonlyArray<Placed>, open: boolean): JournalWriting.Tail => {
   const last = records.at(-1)?.record
   return { seq: last?.seq ?? 0, sum: last?.sum ?? Records.firstSum, open }
 }
@@ -288,7 +287,7 @@ const repair = Effect.fnUntraced(function* (path: string, bytes: Uint8Array, sca
   }
   yield* files.writeAtomic(path, concat(parts), { mode: 0o600 })
   return { seq: scan.records.at(-1)?.record.seq ?? 0, sum, open: false }
-}) satisfies (...args: never) => Effect.Effect<Tail, FileError, Files | FileSystem.FileSystem>
+}) satisfies (...args: never) => Effect.Effect<JournalWriting.Tail, FileError, Files | FileSystem.FileSystem>
 
 /** Named by its content: a repair that is itself cut off finds the same file again. */
 const setAside = (path: string, bytes: Uint8Array) =>
