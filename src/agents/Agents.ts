@@ -25,13 +25,17 @@ import * as Examine from "../tools/Examine.ts"
 import { ToolFailure } from "../tools/Tool.ts"
 import type * as Agent from "./Agent.ts"
 import * as Definitions from "./Definitions.ts"
+import type { AgentUnavailable } from "./Being.ts"
 import type { OpenOptions } from "./Opening.ts"
 import * as Opening from "./Opening.ts"
+import type { BadSessionId } from "./SessionRecord.ts"
 import * as SessionDefaults from "./SessionDefaults.ts"
 import * as SessionTools from "./SessionTools.ts"
 import type * as StructuredOutput from "./StructuredOutput.ts"
 
-export { AgentUnavailable, BadSessionId, type OpenOptions, OutputSlots, version } from "./Opening.ts"
+export { AgentUnavailable } from "./Being.ts"
+export { type OpenOptions, OutputSlots, version } from "./Opening.ts"
+export { BadSessionId } from "./SessionRecord.ts"
 
 type Needs = SessionTools.Platform
 
@@ -67,8 +71,8 @@ export type OpenError =
   | SessionBusy
   | SessionNotFound
   | Elsewhere.SessionElsewhere
-  | Opening.BadSessionId
-  | Opening.AgentUnavailable
+  | BadSessionId
+  | AgentUnavailable
   | StructuredOutput.BadOutputSchema
 
 type Opening<R> = Effect.Effect<Agent.Agent, OpenError, Exclude<Exclude<R, SessionTools.Parts>, Needs> | Scope.Scope>

@@ -5,7 +5,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Compaction from "../context/compaction/Compaction.ts"
 import { ModelTable } from "../cost/ModelTable.ts"
@@ -22,12 +21,10 @@ import * as PathForm from "../policy/PathForm.ts"
 import * as RuleMatch from "../policy/RuleMatch.ts"
 import type { Effort } from "../protocol/Effort.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
+import * as About from "../session/About.ts"
 import { Checkpoints } from "../session/Checkpoints.ts"
 import * as Controls from "../session/Controls.ts"
-import * as Elsewhere from "../session/Elsewhere.ts"
-import * as History from "../session/History.ts"
-import type { Journal } from "../session/Journal.ts"
-import { JournalError } from "../session/JournalError.ts"
+import type * as History from "../session/History.ts"
 import { Settings } from "../settings/Settings.ts"
 import * as Skill from "../skills/Skill.ts"
 import { SkillFork } from "../skills/SkillTool.ts"
@@ -38,6 +35,7 @@ import { Workspace } from "../tools/Workspace.ts"
 import * as Agent from "./Agent.ts"
 import type { EndReason } from "./Agent.ts"
 import * as AgentListing from "./AgentListing.ts"
+import * as Being from "./Being.ts"
 import { Briefing } from "./Briefing.ts"
 import * as Definition from "./Definition.ts"
 import * as Definitions from "./Definitions.ts"
@@ -110,29 +108,9 @@ export interface OpenOptions<R = never> {
   readonly sessionId?: string | undefined
 }
 
-/** A session id that is taken, or is no UUID. */
-export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", {
-  sessionId: Schema.String,
-  why: Schema.String,
-}) {
-  override get message(): string {
-    return `${this.sessionId} cannot be the id of a new session: ${this.why}`
-  }
-}
-
-/** The session was to be an agent that cannot be had. */
-export class AgentUnavailable extends Schema.TaggedError<AgentUnavailable>()("AgentUnavailable", {
-  agent: Schema.String,
-  why: Schema.String,
-}) {
-  override get message(): string {
-    return `The session cannot be the agent "${this.agent}": ${this.why}`
-  }
-}
-
 /** How a session comes to be opened, and what had to be put right before. */
 export interface Origin {
-  readonly source: "startup" | "resume" | "fork"
+  readonly source: SessionRecord.Source
   readonly problems: ReadonlyArray<string>
 }
 
@@ -143,7 +121,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const output = options.jsonSchema === undefined ? undefined : yield* StructuredOutput.make(options.jsonSchema)
   const cwd = options.cwd ?? host.cwd
   const ahead = yield* SessionContext.ahead(cwd)
-  const { past, recorder } = yield* record(sessionId, origin, cwd)
+  const { past, recorder } = yield* SessionRecord.open({ sessionId, agent: main, cwd, version, source: origin.source })
   const { history } = recorder
   const addDirs = [...(defaults.addDirs ?? []), ...(options.addDirs ?? [])]
 
@@ -154,7 +132,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     agents: options.agents,
     trusted: yield* (yield* Settings).trusted,
   })
-  const being = yield* become(options.agent ?? defaults.agent, definitions)
+  const being = yield* Being.become(options.agent ?? defaults.agent, definitions)
   const inherited = being?.definition.model === "inherit" ? undefined : being?.definition.model
   const model = options.model ?? history.controls?.model ?? inherited ?? defaults.model ?? table.defaultModel
   const permissionMode =
@@ -163,7 +141,7 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const began = { model, permissionMode, ...(effort !== undefined && { effort }) }
   // A copy says itself where it comes from.
   const { source } = origin
-  const begins = source === "startup" ? { traceId: History.traceOf(sessionId) } : {}
+  const begins = source === "startup" ? { traceId: About.traceOf(sessionId) } : {}
   if (source !== "fork") yield* recorder.emit({ _tag: "SessionStarted", sessionId, cwd, version, source, ...begins })
   yield* recorder.emit({ _tag: "ControlsChanged", ...began, by: source })
   const complain = (message: string) => recorder.emit({ _tag: "Diagnosed", level: "warning", message })
@@ -364,49 +342,6 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
     front: Front.make({ engine, recorder, workspace, addDirs }),
     checkpoints: rewinding.checkpoints,
   })
-})
-
-/** Opens what is recorded; a new session must be new, and one that goes on must be there. */
-const record = Effect.fnUntraced(function* (sessionId: string, origin: Origin, cwd: string) {
-  const { configDir } = yield* Host
-  const admit = Effect.fnUntraced(function* (journal: Journal, { goneTo }: History.History) {
-    if (goneTo !== undefined && goneTo !== configDir) {
-      return yield* new Elsewhere.SessionElsewhere({ sessionId, to: goneTo })
-    }
-    if (origin.source === "startup" && !journal.isEmpty) {
-      return yield* new BadSessionId({
-        sessionId,
-        why: "it exists already. Resume it with --resume, or choose another id.",
-      })
-    }
-    // Nothing of it can be read: going on would pretend that nothing had been said.
-    if (origin.source !== "startup" && journal.isEmpty) {
-      return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })
-    }
-  })
-  return yield* SessionRecord.open({ sessionId, agent: main, cwd, version, admit })
-})
-
-/** The agent that the session is to be, with its text and which tools it leaves. */
-const become = Effect.fnUntraced(function* (name: string | undefined, definitions: Definitions.DefinitionsShape) {
-  if (name === undefined) return undefined
-  const definition = yield* definitions.find(name)
-  if (definition === undefined) {
-    const { active } = yield* definitions.current
-    return yield* new AgentUnavailable({
-      agent: name,
-      why: `there is none. There are ${active.map((one) => one.name).join(", ")}.`,
-    })
-  }
-  const prompt = yield* Effect.mapError(
-    definitions.prompt(definition),
-    ({ message }) => new AgentUnavailable({ agent: name, why: message }),
-  )
-  return {
-    definition,
-    prompt: prompt === "" ? undefined : prompt,
-    toolsOf: <R>(tools: ReadonlyArray<Tool<R>>) => SessionTools.ofAgent(definition, tools),
-  }
 })
 
 /** What an earlier life of the session was told of skills, the oldest first. */

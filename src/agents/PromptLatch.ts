@@ -4,7 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import { unwrapped } from "../protocol/Reminder.ts"
-import { type Latched, movedOrigin } from "../session/History.ts"
+import type { Latched } from "../session/About.ts"
+import { movedOrigin } from "../session/History.ts"
 import type { RecorderShape } from "../session/Recorder.ts"
 import { remind } from "./Remind.ts"
 

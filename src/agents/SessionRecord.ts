@@ -4,13 +4,16 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Files } from "../platform/Files.ts"
 import { Git } from "../platform/Git.ts"
-import type { Host } from "../platform/Host.ts"
+import { Host } from "../platform/Host.ts"
 import * as CacheRecent from "../session/CacheRecent.ts"
+import * as Elsewhere from "../session/Elsewhere.ts"
 import * as History from "../session/History.ts"
 import * as HistoryState from "../session/HistoryState.ts"
 import * as Journal from "../session/Journal.ts"
+import { JournalError } from "../session/JournalError.ts"
 import type { Reader } from "../session/JournalReading.ts"
 import type { JournalRecord } from "../session/JournalRecord.ts"
 import * as Recorder from "../session/Recorder.ts"
@@ -19,14 +22,26 @@ import * as Transcript from "../session/Transcript.ts"
 import * as Undone from "../session/Undone.ts"
 import * as PastWork from "../tools/PastWork.ts"
 
-export interface RecordOptions<E> {
+/** A session id that is taken, or is no UUID. */
+export class BadSessionId extends Schema.TaggedError<BadSessionId>()("BadSessionId", {
+  sessionId: Schema.String,
+  why: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.sessionId} cannot be the id of a new session: ${this.why}`
+  }
+}
+
+/** How a session comes to be opened. */
+export type Source = "startup" | "resume" | "fork"
+
+export interface RecordOptions {
   readonly sessionId: string
   /** Whose records count. */
   readonly agent: string
   readonly cwd: string
   readonly version: string
-  /** Looks at the journal, and what it says, before anything else is opened. */
-  readonly admit: (journal: Journal.Journal, history: History.History) => Effect.Effect<void, E>
+  readonly source: Source
 }
 
 /** Shorter journals are read as a whole. In bytes. */
@@ -37,7 +52,8 @@ export const WorthSaving = Context.Reference<number>("troupe/agents/SessionRecor
 /** So much may be recorded before what was made of it is saved: a killed session has that much to read again. */
 const mostUnsaved = 1024 * 1024
 
-export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, sessionId, version }: RecordOptions<E>) {
+export const open = Effect.fnUntraced(function* (options: RecordOptions) {
+  const { agent, cwd, sessionId, version } = options
   const context = yield* Effect.context<Files | Host>()
   const worthSaving = yield* WorthSaving
   const gitBranch = yield* (yield* Git).branch(cwd)
@@ -75,7 +91,7 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
   }
   // Its records are not held by it: nobody needs them any more when they have been read.
   const { records: _, ...journal } = yield* held.open(reader)
-  yield* admit(journal, history.current())
+  yield* admit(options, journal, history.current())
   const opened = { history: history.current(), transcript: yield* transcript.open }
   let unsavedFrom = from?.end ?? 0
   const save = (least: number) =>
@@ -120,4 +136,26 @@ export const open = Effect.fnUntraced(function* <E>({ admit, agent, cwd, session
     },
   })
   return { past, recorder }
+})
+
+/** A session that goes on must be here and readable, and a new one must be new. Nothing else of it is opened before. */
+const admit = Effect.fnUntraced(function* (
+  { sessionId, source }: RecordOptions,
+  journal: Journal.Journal,
+  { goneTo }: History.History,
+) {
+  const { configDir } = yield* Host
+  if (goneTo !== undefined && goneTo !== configDir) {
+    return yield* new Elsewhere.SessionElsewhere({ sessionId, to: goneTo })
+  }
+  if (source === "startup" && !journal.isEmpty) {
+    return yield* new BadSessionId({
+      sessionId,
+      why: "it exists already. Resume it with --resume, or choose another id.",
+    })
+  }
+  // Nothing of it can be read: going on would pretend that nothing had been said.
+  if (source !== "startup" && journal.isEmpty) {
+    return yield* new JournalError({ operation: "read", path: journal.path, detail: journal.problems.join("; ") })
+  }
 })

@@ -28,8 +28,12 @@ export const stamps: FilesShape["stamps"] = (paths) =>
   )
 
 /** Opened without blocking, and judged by what was opened: a pipe must not hang the reader, nor a swap fool it. */
-const bytesOf = (at: string, maxBytes: number): { readonly bytes: Uint8Array; readonly stamp: Stamp } => {
-  const fd = fs.openSync(at, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+export const bytesOf = (
+  at: string,
+  maxBytes: number,
+  flags = 0,
+): { readonly bytes: Uint8Array; readonly found: fs.Stats } => {
+  const fd = fs.openSync(at, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK | flags)
   try {
     const found = fs.fstatSync(fd)
     if (!found.isFile()) {
@@ -44,7 +48,7 @@ const bytesOf = (at: string, maxBytes: number): { readonly bytes: Uint8Array; re
       if (got === 0) break
       length += got
     }
-    return { bytes: bytes.subarray(0, length), stamp: stampOf(found) }
+    return { bytes: bytes.subarray(0, length), found }
   } finally {
     fs.closeSync(fd)
   }
@@ -52,8 +56,8 @@ const bytesOf = (at: string, maxBytes: number): { readonly bytes: Uint8Array; re
 
 const readOne = (at: string, maxBytes: number): Result.Result<StampedText, FileError | Text.NotText> => {
   try {
-    const { bytes, stamp } = bytesOf(at, maxBytes)
-    return Result.map(Text.decode(at, bytes), (text) => ({ ...text, stamp }))
+    const { bytes, found } = bytesOf(at, maxBytes)
+    return Result.map(Text.decode(at, bytes), (text) => ({ ...text, stamp: stampOf(found) }))
   } catch (cause) {
     return Result.fail(fromCause("read", at, cause))
   }

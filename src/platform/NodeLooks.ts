@@ -4,8 +4,9 @@ import * as Result from "effect/Result"
 import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { FileError, fromCause, tooLarge } from "./FileError.ts"
+import { type FileError, fromCause } from "./FileError.ts"
 import type { FilesShape, Kept, Look } from "./Files.ts"
+import { bytesOf } from "./NodeBulk.ts"
 
 const run = randomBytes(6).toString("hex")
 let serial = 0
@@ -92,33 +93,13 @@ const directoriesIn = (at: string): ReadonlyArray<string> => {
 
 export const directories: FilesShape["directories"] = (paths) => inPasses(paths, 128, directoriesIn)
 
-/** Judged by what was opened: neither a link nor a pipe is put in the place of the file. */
-const bytesOf = (at: string, maxBytes: number): { readonly bytes: Uint8Array; readonly look: Look } => {
-  const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
-  const fd = fs.openSync(at, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
-  try {
-    const found = fs.fstatSync(fd)
-    if (!found.isFile()) throw new FileError({ path: at, operation: "read", reason: "NotRegular", detail: "" })
-    if (found.size > maxBytes) throw tooLarge(at, found.size, maxBytes)
-    const bytes = Buffer.allocUnsafe(found.size)
-    let length = 0
-    for (;;) {
-      const got = fs.readSync(fd, bytes, length, found.size - length, length)
-      if (got === 0) break
-      length += got
-    }
-    return { bytes: bytes.subarray(0, length), look: lookOf(found) }
-  } finally {
-    fs.closeSync(fd)
-  }
-}
-
 const keepOne = (at: string, directory: string, maxBytes: number): Result.Result<Kept, FileError> => {
   try {
-    const { bytes, look } = bytesOf(at, maxBytes)
+    // No link is put in the place of the file.
+    const { bytes, found } = bytesOf(at, maxBytes, fs.constants.O_NOFOLLOW)
     const hash = createHash("sha256").update(bytes).digest("hex")
     put(path.join(directory, hash), bytes)
-    return Result.succeed({ hash, look })
+    return Result.succeed({ hash, look: lookOf(found) })
   } catch (cause) {
     return Result.fail(fromCause("keep", at, cause))
   }

@@ -23,6 +23,7 @@ import { ToolCatalog } from "../tools/ToolCatalog.ts"
 import { ToolRunner } from "../tools/ToolRunner.ts"
 import { Workspace } from "../tools/Workspace.ts"
 import * as MemoryJournal from "./MemoryJournal.ts"
+import { bareTool } from "./RecordedCalls.ts"
 import { NotReplayable } from "./Replay.ts"
 import { main } from "./Tape.ts"
 import { machine } from "./World.ts"
@@ -201,19 +202,8 @@ const schemasOf = ({ latched }: History.History): ReadonlyArray<ToolSchema> => {
   return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-const toolOf = (name: string, known: ReadonlyMap<string, EventOf<"ToolEnded">>): Tool<never> => ({
-  name,
-  aliases: [],
-  description: "",
-  inputSchema: {},
-  interruptBehavior: "cancel",
-  maxResultChars: Number.MAX_SAFE_INTEGER,
-  deferred: false,
-  listed: true,
-  cascades: false,
-  enabled: Effect.succeed(true),
-  decode: (input) => Effect.succeed(invocationOf(name, input, known.get(keyOf(name, input)))),
-})
+const toolOf = (name: string, known: ReadonlyMap<string, EventOf<"ToolEnded">>): Tool<never> =>
+  bareTool(name, (input) => Effect.succeed(invocationOf(name, input, known.get(keyOf(name, input)))))
 
 const invocationOf = (name: string, input: unknown, recorded: EventOf<"ToolEnded"> | undefined): Invocation<never> => ({
   input,

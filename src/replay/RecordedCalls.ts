@@ -70,7 +70,8 @@ const catalog = (records: CallRecords) =>
 
 const noSchemas: ReadonlyArray<never> = []
 
-const toolOf = (name: string, records: CallRecords): Tool<never> => ({
+/** A tool of which nobody is told and that everybody may call: what it does is all in `decode`. */
+export const bareTool = (name: string, decode: Tool<never>["decode"]): Tool<never> => ({
   name,
   aliases: [],
   description: "",
@@ -79,9 +80,14 @@ const toolOf = (name: string, records: CallRecords): Tool<never> => ({
   maxResultChars: Number.MAX_SAFE_INTEGER,
   deferred: false,
   listed: true,
-  cascades: records.cascades(name),
+  cascades: false,
   enabled: Effect.succeed(true),
-  decode: (input) => Effect.map(Current, (id) => invocationOf(name, id, input, records)),
+  decode,
+})
+
+const toolOf = (name: string, records: CallRecords): Tool<never> => ({
+  ...bareTool(name, (input) => Effect.map(Current, (id) => invocationOf(name, id, input, records))),
+  cascades: records.cascades(name),
 })
 
 const invocationOf = (name: string, id: string, input: unknown, records: CallRecords): Invocation<never> => {

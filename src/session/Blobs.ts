@@ -64,19 +64,20 @@ export const write = Effect.fnUntraced(function* (sessionId: string, json: strin
   return hash
 }) satisfies (sessionId: string, json: string) => Effect.Effect<string, FileError, Files | FileSystem.FileSystem | Host>
 
-interface Read {
-  readonly event: unknown
-  readonly problem?: string
-}
-
-/** The event of a record whose payload is elsewhere; the sketch, or nothing, when that is damaged. */
-export const read = Effect.fnUntraced(function* (sessionId: string, record: StoredRecord, hash: string) {
+/** The event of a record whose payload is elsewhere; the sketch, or nothing, when that is damaged, which is then one of `problems`. */
+export const read = Effect.fnUntraced(function* (
+  sessionId: string,
+  record: StoredRecord,
+  hash: string,
+  problems: Array<string>,
+) {
   const files = yield* Files
   const host = yield* Host
-  const lost = (why: string): Read => ({
-    event: record.event,
-    problem: `record ${record.seq}: its content ${hash.slice(0, 12)} ${why}; ${record.event === undefined ? "the record was skipped" : "its beginning is kept"}`,
-  })
+  const lost = (why: string): unknown => {
+    const rest = record.event === undefined ? "the record was skipped" : "its beginning is kept"
+    problems.push(`record ${record.seq}: its content ${hash.slice(0, 12)} ${why}; ${rest}`)
+    return record.event
+  }
   if (!isHash(hash)) return lost("has no valid name")
   const bytes = yield* RegularFile.read(SessionPaths.blobPath(host, sessionId, hash)).pipe(
     Effect.orElseSucceed(() => undefined),
@@ -84,7 +85,7 @@ export const read = Effect.fnUntraced(function* (sessionId: string, record: Stor
   if (bytes === undefined) return lost("is missing")
   if (files.hash(bytes) !== hash) return lost("is damaged")
   return yield* Effect.try({
-    try: (): Read => ({ event: JSON.parse(new TextDecoder().decode(bytes)) }),
+    try: (): unknown => JSON.parse(new TextDecoder().decode(bytes)),
     catch: () => "not JSON",
   }).pipe(Effect.orElseSucceed(() => lost("is not JSON")))
 })

@@ -7,52 +7,18 @@
  * cannot be expressed. The fold reads the events of one agent.
  */
 import * as Effect from "effect/Effect"
-import type { Content, ContentBlock, TextBlock, ToolUseBlock } from "../protocol/Content.ts"
+import type { Content, ContentBlock } from "../protocol/Content.ts"
 import { plainText, toBlocks } from "../protocol/Content.ts"
-import type { DurableEvent, EventOf, Idempotency } from "../protocol/Event.ts"
+import type { DurableEvent, EventOf } from "../protocol/Event.ts"
 import type { Message } from "../protocol/Message.ts"
 import * as Usage from "../protocol/Usage.ts"
-import type { ControlsState } from "./Controls.ts"
+import { About } from "./About.ts"
 import * as Facts from "./Facts.ts"
 import * as HistoryBlocks from "./HistoryBlocks.ts"
 import * as HistoryEdits from "./HistoryEdits.ts"
+import * as HistoryReply from "./HistoryReply.ts"
 import type { JournalRecord } from "./JournalRecord.ts"
 import * as Undone from "./Undone.ts"
-
-/** A tool call of the newest reply that has no recorded result. */
-export interface PendingCall {
-  readonly toolUseId: string
-  readonly tool: string
-  readonly input: unknown
-  /** It was begun: what it did is unknown. Absent: it never ran. */
-  readonly started?: { readonly idempotency: Idempotency; readonly evidence: Readonly<Record<string, string>> }
-  /** A person was asked about it and has not answered. */
-  readonly asked?: true
-  /** The raw arguments that are not JSON: such a call is answered with an error, never run. */
-  readonly malformedInput?: string
-}
-
-/** A tool call of the newest reply, and what came of it. */
-export interface AnsweredCall {
-  readonly toolUseId: string
-  readonly tool: string
-  readonly input: unknown
-  readonly result: HistoryBlocks.Result
-}
-
-export interface Totals {
-  readonly usage: Usage.Usage
-  readonly costUsd: number
-  /** Replies of the model. */
-  readonly turns: number
-}
-
-/** The part of every request that comes before the messages. */
-export interface Latched {
-  readonly system: ReadonlyArray<TextBlock>
-  /** What the descriptions of tools list, by the tool's name. */
-  readonly listings: Readonly<Record<string, string>>
-}
 
 /** What the service counted for the newest request, and how many messages that had. */
 export interface Measured {
@@ -61,33 +27,11 @@ export interface Measured {
   readonly messages: number
 }
 
-const nothing: Totals = { usage: Usage.none, costUsd: 0, turns: 0 }
-
-interface Call {
-  readonly block: ToolUseBlock
-  readonly malformedInput?: string
-  started?: NonNullable<PendingCall["started"]>
-  asked?: boolean
-  result?: HistoryBlocks.Result
-}
-
-interface Reply {
-  readonly model: string | undefined
-  readonly requestId: string | undefined
-  readonly messageId: string | undefined
-  readonly imported: boolean
-  readonly blocks: Array<ContentBlock>
-  readonly calls: Map<string, Call>
-  ended: boolean
-  /** It broke off and was kept on purpose. */
-  sealed: boolean
-}
-
-export class History {
+export class History extends About {
   private frozen: Array<Message> = []
   private readonly usedIds = new Set<string>()
   private readonly authors = new WeakMap<Message, string>()
-  private reply: Reply | undefined
+  private reply: HistoryReply.Reply | undefined
   /** What people said after the newest reply was asked for. */
   private said: Array<ContentBlock> = []
   /** The prompt that a block of `said` belongs to. */
@@ -97,25 +41,10 @@ export class History {
   /** Written behind something that has been changed since. */
   private readonly rebased = new WeakSet<Message>()
 
-  sessionId: string | undefined
-  /** The sessions that this one is a copy of, the first one first. */
-  elders: ReadonlyArray<string> = []
-  /** Where it was handed over to, if it is not here any more. */
-  goneTo: string | undefined
-  cwd: string | undefined
-  /** Where the model believes to work: it was told so at the beginning, or when the session had moved. */
-  toldCwd: string | undefined
-  /** The same wherever the session goes on. */
-  traceId: string | undefined
-  controls: ControlsState | undefined
-  title: string | undefined
-  tags: ReadonlyArray<string> = []
   firstPrompt: string | undefined
   lastPromptId: string | undefined
   /** The prompt whose turn has not ended. */
   openPromptId: string | undefined
-  /** What every request begins with, if that has been settled. */
-  latched: Latched | undefined
   /** What the harness has told the model, by its origin: the latest of each, in the order it was told. */
   readonly told = new Map<string, string>()
   /** How often it has been put shorter. */
@@ -124,38 +53,12 @@ export class History {
   facts: Facts.Facts = Facts.none
   /** What the service has counted, where that still holds. */
   measured: Measured | undefined
-  /** Of this session alone, not of the one it was forked from. */
-  totals: Totals = nothing
 
   apply(event: DurableEvent): void {
     this.built = undefined
     this.facts = Facts.apply(this.facts, event)
+    this.note(event)
     switch (event._tag) {
-      case "SessionHandedOver":
-        this.goneTo = event.to
-        return
-      case "SessionStarted":
-        this.goneTo = undefined
-        if (event.forkedFrom !== undefined) this.elders = [...this.elders, event.forkedFrom.sessionId]
-        // A copy has not spent what its original spent.
-        if (this.sessionId !== event.sessionId) this.totals = nothing
-        this.sessionId = event.sessionId
-        this.cwd = event.cwd
-        this.traceId ??= event.traceId ?? traceOf(event.sessionId)
-        return
-      case "SessionTitled":
-        this.title = event.title
-        return
-      case "SessionTagged":
-        this.tags = event.tags
-        return
-      case "ControlsChanged":
-        this.controls = {
-          model: event.model,
-          permissionMode: event.permissionMode,
-          ...(event.effort !== undefined && { effort: event.effort }),
-        }
-        return
       case "PromptReceived":
         return this.prompted(event)
       case "PromptExpanded":
@@ -167,10 +70,6 @@ export class History {
         this.said.push(...HistoryBlocks.userBlocks(event.content))
         this.told.delete(event.origin)
         this.told.set(event.origin, plainText(event.content))
-        return
-      case "PromptLatched":
-        this.toldCwd = this.cwd
-        this.latched = { system: event.system, listings: event.listings }
         return
       case "RequestSent":
         return this.requested(event)
@@ -196,6 +95,13 @@ export class History {
         return event.role === "user" ? this.importedUser(event) : this.importedReply(event)
       case "Compacted":
         return this.compacted(event)
+      // `About` has noted it.
+      case "SessionStarted":
+      case "SessionHandedOver":
+      case "SessionTitled":
+      case "SessionTagged":
+      case "ControlsChanged":
+      case "PromptLatched":
       // What it takes back is left out by `fold`.
       case "Rewound":
       case "Checkpointed":
@@ -214,24 +120,10 @@ export class History {
     }
   }
 
-  /** Of what was taken back, only what stays true: what it cost, and which ids are taken. */
+  /** Of what was taken back, only what stays true: what is known about the session, and which ids are taken. */
   account(event: DurableEvent): void {
-    switch (event._tag) {
-      case "SessionStarted":
-      case "SessionHandedOver":
-      case "SessionTitled":
-      case "SessionTagged":
-      case "ControlsChanged":
-      case "PromptLatched":
-        return this.apply(event)
-      case "ReplyEnded":
-        return this.count(event)
-      case "BlockReceived":
-        if (event.block.type === "tool_use") this.usedIds.add(event.block.id)
-        return
-      default:
-        return
-    }
+    this.note(event)
+    if (event._tag === "BlockReceived" && event.block.type === "tool_use") this.usedIds.add(event.block.id)
   }
 
   /** Becomes what another one is. */
@@ -266,9 +158,8 @@ export class History {
   }
 
   /** The calls of the newest reply that still need a result, in order. */
-  pending(): ReadonlyArray<PendingCall> {
-    if (this.reply === undefined || this.reply.imported || !isKept(this.reply)) return []
-    return [...this.reply.calls.values()].filter((call) => call.result === undefined).map(pendingOf)
+  pending(): ReadonlyArray<HistoryReply.PendingCall> {
+    return this.reply === undefined ? [] : HistoryReply.pending(this.reply)
   }
 
   /** People's prompts that no request contains yet, in order, with what they say. */
@@ -284,10 +175,8 @@ export class History {
   }
 
   /** The calls of the newest reply that have their results, in order. */
-  answered(): ReadonlyArray<AnsweredCall> {
-    return [...(this.reply?.calls.values() ?? [])].flatMap(({ block, result }) =>
-      result === undefined ? [] : [{ toolUseId: block.id, tool: block.name, input: block.input, result }],
-    )
+  answered(): ReadonlyArray<HistoryReply.AnsweredCall> {
+    return this.reply === undefined ? [] : HistoryReply.answered(this.reply)
   }
 
   /** Results of calls wait to be told to the model. */
@@ -343,12 +232,12 @@ export class History {
     if (this.reply?.requestId !== event.requestId || this.reply.ended) {
       if (this.reply !== undefined || this.requestId !== event.requestId) this.freeze()
       this.requestId = event.requestId
-      this.reply = newReply(event, false)
+      this.reply = HistoryReply.make(event, false)
     }
     this.take(this.reply, event.block, event.malformedInput)
   }
 
-  private take(reply: Reply, block: ContentBlock, malformedInput?: string): void {
+  private take(reply: HistoryReply.Reply, block: ContentBlock, malformedInput?: string): void {
     const kept = HistoryBlocks.replyBlock(block)
     if (kept === undefined) return
     if (kept.type === "tool_use") {
@@ -364,25 +253,16 @@ export class History {
     const { reply } = this
     if (reply === undefined || reply.requestId !== event.requestId) return
     // What has begun cannot be made undone by forgetting it.
-    if (reply.sealed || hasStarted(reply)) return
+    if (reply.sealed || HistoryReply.hasStarted(reply)) return
     this.forget(reply)
   }
 
-  private forget(reply: Reply): void {
+  private forget(reply: HistoryReply.Reply): void {
     for (const id of reply.calls.keys()) this.usedIds.delete(id)
     this.reply = undefined
   }
 
-  private count(event: EventOf<"ReplyEnded">): void {
-    this.totals = {
-      usage: Usage.add(this.totals.usage, event.usage),
-      costUsd: this.totals.costUsd + (event.costUsd ?? 0),
-      turns: this.totals.turns + 1,
-    }
-  }
-
   private ended(event: EventOf<"ReplyEnded">): void {
-    this.count(event)
     const prompt = Usage.promptTokens(event.usage)
     if (prompt > 0 && this.requestId === event.requestId) {
       this.measured = { prompt, reply: event.usage.output_tokens, messages: this.frozen.length }
@@ -398,8 +278,7 @@ export class History {
   }
 
   private took(event: EventOf<"ToolEnded">): void {
-    const call = this.reply?.calls.get(event.toolUseId)
-    if (call !== undefined) call.result ??= { content: event.content, isError: event.outcome !== "completed" }
+    HistoryReply.answer(this.reply, event.toolUseId, { content: event.content, isError: event.outcome !== "completed" })
   }
 
   private compacted(event: EventOf<"Compacted">): void {
@@ -419,8 +298,8 @@ export class History {
   private importedUser(event: EventOf<"MessageImported">): void {
     for (const block of toBlocks(event.content)) {
       if (block.type !== "tool_result") continue
-      const call = this.reply?.calls.get(block.tool_use_id)
-      if (call !== undefined) call.result ??= { content: block.content ?? "", isError: block.is_error === true }
+      const result = { content: block.content ?? "", isError: block.is_error === true }
+      HistoryReply.answer(this.reply, block.tool_use_id, result)
     }
     this.said.push(...HistoryBlocks.userBlocks(event.content))
     this.remember(event.content)
@@ -431,7 +310,7 @@ export class History {
     const same = event.messageId !== undefined && this.reply?.messageId === event.messageId && this.said.length === 0
     if (!same || this.reply === undefined) {
       this.freeze()
-      this.reply = newReply(event, true)
+      this.reply = HistoryReply.make(event, true)
       this.requestId = undefined
     }
     for (const block of toBlocks(event.content)) this.take(this.reply, block)
@@ -441,16 +320,16 @@ export class History {
   private freeze(count = this.said.length): void {
     const later = this.said.splice(count)
     this.frozen.push(...this.tail(this.frozen.length === 0))
-    if (this.reply !== undefined && !isKept(this.reply)) this.forget(this.reply)
+    if (this.reply !== undefined && !HistoryReply.isKept(this.reply)) this.forget(this.reply)
     this.reply = undefined
     this.said = later
   }
 
   /** The newest reply, the answers to its calls in their order, then what people said. */
   private tail(first: boolean): ReadonlyArray<Message> {
-    const reply = this.reply !== undefined && isKept(this.reply) ? this.reply : undefined
+    const reply = this.reply !== undefined && HistoryReply.isKept(this.reply) ? this.reply : undefined
     const assistant = reply === undefined ? [] : HistoryBlocks.withoutTrailingThinking(reply.blocks)
-    const results = reply === undefined ? [] : [...reply.calls.values()].map(answerOf)
+    const results = reply === undefined ? [] : HistoryReply.answers(reply)
     const user = [...results, ...this.said]
     const messages: Array<Message> = []
     if (assistant.length > 0) {
@@ -466,9 +345,6 @@ export class History {
 
 /** Says to the model that the session goes on in another directory. */
 export const movedOrigin = "moved"
-
-/** Of a session that began before there were any. */
-export const traceOf = (sessionId: string): string => sessionId.replaceAll("-", "").toLowerCase()
 
 export const make = (): History => new History()
 
@@ -509,39 +385,3 @@ export const from = (events: Iterable<DurableEvent>): History => {
   for (const event of events) history.apply(event)
   return history
 }
-
-const newReply = (
-  from: { readonly requestId?: string; readonly messageId?: string; readonly model?: string },
-  imported: boolean,
-): Reply => ({
-  model: from.model,
-  requestId: from.requestId,
-  messageId: from.messageId,
-  imported,
-  blocks: [],
-  calls: new Map(),
-  ended: imported,
-  sealed: false,
-})
-
-const hasStarted = (reply: Reply): boolean => {
-  for (const call of reply.calls.values()) if (call.started !== undefined || call.result !== undefined) return true
-  return false
-}
-
-/** A reply that a crash cut off counts only when something of it was begun. */
-const isKept = (reply: Reply): boolean => reply.ended || hasStarted(reply)
-
-const pendingOf = ({ asked, block, started, malformedInput }: Call): PendingCall => ({
-  toolUseId: block.id,
-  tool: block.name,
-  input: block.input,
-  ...(started !== undefined && { started }),
-  ...(asked === true && { asked }),
-  ...(malformedInput !== undefined && { malformedInput }),
-})
-
-const answerOf = (call: Call): ContentBlock =>
-  call.result === undefined
-    ? HistoryBlocks.noResult(call.block.id, call.started !== undefined)
-    : HistoryBlocks.toolResult(call.block.id, call.result)

@@ -5,15 +5,12 @@
  * process; what survives a power cut is synced at most 100 ms later, or at once by `sync`. A damaged file is repaired
  * when it is opened, and what was damaged is kept beside it.
  */
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Latch from "effect/Latch"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
-import { type FileError, fromCause, fromPlatform } from "../platform/FileError.ts"
-import { type AppendFile, Files } from "../platform/Files.ts"
+import { type FileError, fromPlatform } from "../platform/FileError.ts"
+import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import type { DurableEvent } from "../protocol/Event.ts"
 import * as Blobs from "./Blobs.ts"
@@ -22,6 +19,8 @@ import * as JournalReading from "./JournalReading.ts"
 import { type Position, type Reader, stream, type Streamed } from "./JournalReading.ts"
 import type { JournalRecord, Placed, Scan } from "./JournalRecord.ts"
 import * as Records from "./JournalRecord.ts"
+import * as JournalWriting from "./JournalWriting.ts"
+import type { Tail } from "./JournalWriting.ts"
 import * as RegularFile from "./RegularFile.ts"
 import * as SessionPaths from "./SessionPaths.ts"
 
@@ -60,9 +59,6 @@ export interface JournalContent {
 /** A record whose event may be of a kind that only a newer version knows. */
 export type RawRecord = Omit<JournalRecord, "event"> & { readonly event: { readonly _tag: string } }
 
-/** How long an appended record may wait for the disk. */
-const syncWithin = "100 millis"
-
 type Needs = Files | FileSystem.FileSystem | Host
 
 /** A session that nobody else can take until the scope closes. */
@@ -90,7 +86,7 @@ const openAt = Effect.fnUntraced(function* (sessionId: string, path: string, rea
   }
   const { problems, tail, isEmpty } = yield* take(sessionId, path, given)
   const handle = yield* files.openAppend(path).pipe(Effect.mapError(journalError("open", path)))
-  const writer = yield* makeWriter(sessionId, handle, tail)
+  const writer = yield* JournalWriting.make(sessionId, handle, tail)
   const context = yield* Effect.context<Needs>()
   const opened: Opened = {
     sessionId,
@@ -268,16 +264,6 @@ const pathOf = Effect.fnUntraced(function* (sessionId: string, operation: Journa
 const load = (path: string, operation: JournalError["operation"]) =>
   Effect.mapError(RegularFile.readIfThere(path), journalError(operation, path))
 
-/** What the next record must know of the file's end. */
-interface Tail {
-  readonly seq: number
-  readonly sum: string
-  /** The last line has no line end. */
-  readonly open: boolean
-  /** Where its last record stands, as far as that is known. */
-  readonly last?: Position | undefined
-}
-
 const tailOf = (records: ReadonlyArray<Placed>, open: boolean): Tail => {
   const last = records.at(-1)?.record
   return { seq: last?.seq ?? 0, sum: last?.sum ?? Records.firstSum, open }
@@ -328,95 +314,10 @@ const raw = Effect.fnUntraced(function* (sessionId: string, scan: Scan) {
   const problems = [...scan.problems]
   for (const { record } of scan.records) {
     const { seq, time, agent, kind, blob } = record
-    let event = record.event
-    if (blob !== undefined) {
-      const content = yield* Blobs.read(sessionId, record, blob)
-      event = content.event
-      if (content.problem !== undefined) problems.push(content.problem)
-      if (event === undefined) continue
-    }
+    const event = blob === undefined ? record.event : yield* Blobs.read(sessionId, record, blob, problems)
+    if (blob !== undefined && event === undefined) continue
     if (isTagged(event) && event._tag === kind) records.push({ seq, time, agent, event })
     else problems.push(`record ${seq}: its ${kind} is not readable; it stays in the file and is not used`)
   }
   return { records, problems }
-})
-
-const makeWriter = Effect.fnUntraced(function* (sessionId: string, handle: AppendFile, tail: Tail) {
-  const context = yield* Effect.context<Needs>()
-  const clock = yield* Clock.Clock
-  const syncer = yield* makeSyncer(handle)
-  const { path } = handle
-  let { seq, sum, open, last } = tail
-
-  /** Throws `FileError`. */
-  const writeLine = (agent: string, event: DurableEvent, payload: string): JournalRecord => {
-    const time = clock.currentTimeMillisUnsafe()
-    // The number is spent even when the write fails: nobody knows how much of the line is in the file.
-    const line = Records.encode(sum, { seq: ++seq, time, agent, kind: event._tag, payload })
-    const record = { seq, time, agent, event }
-    if (open) handle.appendUnsafe("\n")
-    open = true
-    const start = handle.size()
-    handle.appendUnsafe(line.bytes)
-    open = false
-    sum = line.sum
-    // Without a known one before it nobody knows how many lines there are; the next opening counts them.
-    const isFirst = start === 0
-    if (last !== undefined || isFirst) {
-      last = { seq, sum, start, end: start + line.bytes.length - 1, line: (last?.line ?? 0) + 1 }
-    }
-    syncer.touch()
-    return record
-  }
-  const attempt = (agent: string, event: DurableEvent, payload: string) =>
-    Effect.try({
-      try: () => writeLine(agent, event, payload),
-      catch: (cause) => journalError("append", path)(fromCause("append to", path, cause)),
-    })
-
-  const append: Journal["append"] = (agent, event) =>
-    Effect.suspend(() => {
-      const json = JSON.stringify(event)
-      if (json.length <= Blobs.threshold) return attempt(agent, event, `"event":${json}`)
-      return Blobs.write(sessionId, json).pipe(
-        Effect.mapError(journalError("append", path)),
-        Effect.flatMap((hash) => attempt(agent, event, Blobs.payload(hash, event))),
-        Effect.provideContext(context),
-        // Half of it would leave a file that no line names.
-        Effect.uninterruptible,
-      )
-    })
-  return { append, sync: syncer.sync, position: () => last }
-})
-
-/** Brings appended bytes to the disk: within the time after the first of them, when asked, and at the end. */
-const makeSyncer = Effect.fnUntraced(function* (handle: AppendFile) {
-  const one = yield* Semaphore.make(1)
-  const dirty = yield* Latch.make(false)
-  let synced = handle.size()
-  const sync = one
-    .withPermit(
-      Effect.suspend(() => {
-        const upTo = handle.size()
-        if (upTo === synced) return Effect.void
-        // Cut off in the middle, it could meet a closed file.
-        return Effect.uninterruptible(
-          Effect.andThen(
-            handle.sync,
-            Effect.sync(() => void (synced = upTo)),
-          ),
-        )
-      }),
-    )
-    .pipe(Effect.mapError(journalError("sync", handle.path)))
-  const reported = sync.pipe(Effect.catch((error) => Effect.logWarning(error.message)))
-  yield* Effect.addFinalizer(() => reported)
-  yield* dirty.await.pipe(
-    Effect.andThen(Effect.sleep(syncWithin)),
-    Effect.andThen(dirty.close),
-    Effect.andThen(reported),
-    Effect.forever,
-    Effect.forkScoped,
-  )
-  return { sync, touch: () => void dirty.openUnsafe() }
 })

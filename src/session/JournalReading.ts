@@ -52,13 +52,8 @@ const isLandmark = ({ event }: JournalRecord): boolean =>
 
 const eventOf = Effect.fnUntraced(function* (sessionId: string, stored: StoredRecord, problems: Array<string>) {
   const { agent, blob, kind, seq, time } = stored
-  let raw = stored.event
-  if (blob !== undefined) {
-    const content = yield* Blobs.read(sessionId, stored, blob)
-    raw = content.event
-    if (content.problem !== undefined) problems.push(content.problem)
-    if (raw === undefined) return undefined
-  }
+  const raw = blob === undefined ? stored.event : yield* Blobs.read(sessionId, stored, blob, problems)
+  if (blob !== undefined && raw === undefined) return undefined
   const event = JournalEvents.decode(kind, raw)
   if (typeof event !== "string") return { seq, time, agent, event } satisfies JournalRecord
   problems.push(`record ${seq}: ${event}; it stays in the file and is not used`)

@@ -11,6 +11,7 @@ import * as Ids from "../kernel/Ids.ts"
 import { Files } from "../platform/Files.ts"
 import { Host } from "../platform/Host.ts"
 import type { EventOf } from "../protocol/Event.ts"
+import * as About from "./About.ts"
 import * as Divergence from "./Divergence.ts"
 import * as History from "./History.ts"
 import * as Journal from "./Journal.ts"
@@ -68,7 +69,7 @@ export const leave = Effect.fn("Teleport.leave")(function* (options: LeaveOption
   const title = history.title ?? history.firstPrompt?.split("\n")[0]?.slice(0, 200)
   const about = {
     sessionId,
-    traceId: history.traceId ?? History.traceOf(sessionId),
+    traceId: history.traceId ?? About.traceOf(sessionId),
     ...(title !== undefined && { title: String(value(title)) }),
     exportedAt: yield* Clock.currentTimeMillis,
     exportedBy: { user: userOf(host), troupe: options.version },
