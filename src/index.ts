@@ -78,6 +78,14 @@ export type { AgentError } from "./agents/Agent.ts"
 export type { Checkpoint } from "./session/RewindPlan.ts"
 
 /**
+ * How full a conversation is, and of what.
+ *
+ * @example
+ * const nearlyFull = (agent: Agent) => Effect.map(agent.context, (health: Health) => health.freePercent < 10)
+ */
+export type { Health } from "./protocol/Compaction.ts"
+
+/**
  * How to go back.
  *
  * @example

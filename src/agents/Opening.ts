@@ -254,7 +254,8 @@ export const open = Effect.fnUntraced(function* <R>(sessionId: string, origin: O
   const fork = yield* Effect.provideContext(SkillForks.make, session)
   const feed = yield* SessionContext.feed(known)
   const memory = Context.get(session, FileMemory)
-  const rewinding = yield* Rewinding.make({ ground: kept.ground, recorder, feed, skills, memory })
+  const settle = yield* SessionRoom.settling({ cwd, recorder }, PromptLatch.latch(recorder, fresh, cwd))
+  const rewinding = yield* Rewinding.make({ ground: kept.ground, recorder, feed, skills, memory, settle })
   yield* SessionRoom.recall({ cwd, recorder, skills }, source === "resume")
   const compaction = yield* SessionRoom.make({
     agent: main,

@@ -41,6 +41,8 @@ export interface RewindingOptions {
   readonly feed: Feed<JournalError>
   readonly skills: SkillsShape
   readonly memory: FileMemory["Service"]
+  /** What else must hold of the conversation as it is then. */
+  readonly settle: Effect.Effect<void, JournalError>
 }
 
 export const make = Effect.fnUntraced(function* (options: RewindingOptions) {
@@ -53,6 +55,7 @@ export const make = Effect.fnUntraced(function* (options: RewindingOptions) {
     yield* skills.wentBack
     feed.wentBack(toldIn(recorder))
     relearn(memory, (yield* reread).records)
+    yield* options.settle
   })
 
   const rewind: Rewinding["rewind"] = Effect.fnUntraced(function* ({ dryRun, force, to, what }) {

@@ -1,9 +1,12 @@
 /** Owns the room of a session's conversations: what settings say about it, what goes on beside them, and what a person may ask for. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as FileSystem from "effect/FileSystem"
+import type * as Path from "effect/Path"
 import * as Compaction from "../context/compaction/Compaction.ts"
 import * as SessionState from "../context/compaction/SessionState.ts"
 import * as ContextSettings from "../context/ContextSettings.ts"
+import type { Files } from "../platform/Files.ts"
 import { reminder } from "../protocol/Reminder.ts"
 import * as Facts from "../session/Facts.ts"
 import type { SkillsShape } from "../skills/Skills.ts"
@@ -52,6 +55,19 @@ export const recall = Effect.fnUntraced(function* (
   const lost = Facts.newIn(saved.noted, facts.noted)
   const words = `Noted earlier in this session:\n${lost.map((one) => `- ${one}`).join("\n")}`
   if (lost.length > 0 && told.get("facts") !== reminder(words)) yield* remind(recorder, "facts", [words])
+})
+
+/** After going back: what the model must know of the place is told again if it was taken back, and the file says no more than is so. */
+export const settling = Effect.fnUntraced(function* <E, R>(
+  { cwd, recorder }: Pick<Room, "cwd" | "recorder">,
+  told: Effect.Effect<unknown, E, R>,
+) {
+  const services = yield* Effect.context<R | Files | FileSystem.FileSystem | Path.Path>()
+  return Effect.suspend(() => SessionState.renew(cwd, recorder.sessionId, recorder.history.facts)).pipe(
+    Effect.andThen(told),
+    Effect.asVoid,
+    Effect.provideContext(services),
+  )
 })
 
 /** `/compact`, and what the person wants of the summary. */

@@ -8,6 +8,7 @@ import * as Stream from "effect/Stream"
 import type * as Agents from "../agents/Agent.ts"
 import type { Output } from "../agents/Output.ts"
 import * as Budget from "../kernel/Budget.ts"
+import type { Health } from "../protocol/Compaction.ts"
 import type { Content } from "../protocol/Content.ts"
 import type { Event, EventOf } from "../protocol/Event.ts"
 import type { PermissionMode } from "../protocol/PermissionMode.ts"
@@ -71,6 +72,8 @@ export interface Agent<A = unknown> extends AsyncDisposable {
   readonly interrupt: (kind?: "abort" | "stop") => Promise<boolean>
   readonly setModel: (model: string) => Promise<void>
   readonly setPermissionMode: (mode: PermissionMode) => Promise<void>
+  /** How full the conversation is, and of what. The prompt `/compact` sums it up. */
+  readonly context: () => Promise<Health>
   /** What can be gone back to, in its order: the prompts, and earlier goings back. Open the session with `checkpoints: true`. */
   readonly checkpoints: () => Promise<ReadonlyArray<Checkpoint>>
   /**
@@ -151,6 +154,7 @@ export const make = <A>({ agent, scope, context, budget, output }: Parts<A>): Ag
     interrupt: (kind) => run(agent.interrupt(kind)),
     setModel: (model) => run(agent.setModel(model)),
     setPermissionMode: (mode) => run(agent.setPermissionMode(mode)),
+    context: () => run(agent.context),
     checkpoints: () => run(agent.checkpoints),
     rewind: (to, options) => run(agent.rewind(to, options)),
     status: () => run(Effect.zipWith(agent.status, agent.controls, (status, controls) => ({ ...status, ...controls }))),

@@ -15,6 +15,7 @@ export { ProviderError, type ProviderRequest, type WholeReply } from "../model/P
 /** What a permission callback is asked about. */
 export type { Ask } from "../permissions/Permissions.ts"
 /** Everything that can happen in a session, and what it is made of. */
+export type { Health } from "../protocol/Compaction.ts"
 export type { Content, ContentBlock } from "../protocol/Content.ts"
 export type { Event } from "../protocol/Event.ts"
 export type { PermissionMode } from "../protocol/PermissionMode.ts"

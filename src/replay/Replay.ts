@@ -162,7 +162,8 @@ const play = Effect.fnUntraced(function* (
   conductor.settle()
   const history = (stage ?? (yield* open(tape.entries.at(-1)?.life ?? 1))).history
   const report: ReplayReport = {
-    sessionId,
+    // A copy begins with the records of what it was copied from.
+    sessionId: records.reduce(idOf, sessionId),
     records: records.length,
     reached: tape.entries[conductor.cursor - 1]?.seq ?? 0,
     compared: conductor.compared,
@@ -176,6 +177,9 @@ const play = Effect.fnUntraced(function* (
   yield* close
   return report
 })
+
+const idOf = (before: string, { agent, event }: JournalRecord): string =>
+  agent === main && event._tag === "SessionStarted" ? event.sessionId : before
 
 /** What cannot be followed any more: the rest of the turn of the session's own agent. */
 const upToTurnsEnd = (tape: Tape, from: number): ReadonlyArray<Entry> => {

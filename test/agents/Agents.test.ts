@@ -113,7 +113,13 @@ describe("Agents", () => {
       yield* TestClock.setTime(0)
       assert.deepStrictEqual(news((yield* resumed("Three")).requests), ["1970-01-04", "1970-01-01"])
       assert.deepStrictEqual(news((yield* resumed("Four")).requests), ["1970-01-04", "1970-01-01"])
-    }).pipe(Effect.provide(TestRuntime.layer(book))),
+      yield* TestClock.setTime(3 * 86_400_000)
+      const agents = yield* Agents
+      const agent = yield* agents.resume(id, { tools, permissionMode: "bypassPermissions" })
+      yield* agent.rewind("2", { what: "conversation" })
+      yield* hurried(Stream.runCollect(agent.prompt("Five")))
+      assert.deepStrictEqual(news(yield* ScriptedModel.requests), ["1970-01-04"])
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
   )
 
   describe("after a crash", () => {

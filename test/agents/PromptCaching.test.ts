@@ -237,4 +237,22 @@ describe("the prompt cache", () => {
       assert.deepStrictEqual([resumed, forked, rewound], [cachedAfter(6), cachedAfter(6), cachedAfter(4)])
     }).pipe(Effect.scoped),
   )
+
+  it.live("is read by the request for a summary", () =>
+    Effect.gen(function* () {
+      const sumsUp = { when: { user: "goes on from a summary" }, reply: "<summary>Files were read.</summary>" }
+      const { open } = yield* make({ rules: [sumsUp, ...(reader.rules ?? [])] })
+      const agent = yield* open
+      const before: Array<Figures[number]> = []
+      for (let at = 1; at <= 8; at++) before.push(...(yield* turn(agent, `turn ${at}`)).replies)
+      const events = yield* Stream.runCollect(agent.prompt("/compact"))
+      const end = events.at(-1)
+      assert(end?._tag === "TurnEnded")
+      assert.isTrue(events.some((event) => event._tag === "Compacted"))
+      const { cache_read_input_tokens: read } = end.usage
+      const shared = before.at(-1)?.cached ?? 0
+      yield* say(`summary of ${promptTokens(end.usage)} tokens: ${read} read, of ${shared} that could be`)
+      assert.isAtLeast(read, shared * 0.99)
+    }).pipe(Effect.scoped),
+  )
 })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { Agents } from "../../src/agents/Agents.ts"
 import * as Replay from "../../src/replay/Replay.ts"
 import * as Journal from "../../src/session/Journal.ts"
 import * as TestRuntime from "../../src/testing/TestRuntime.ts"
@@ -34,5 +35,18 @@ describe("a replay", () => {
       assert.deepStrictEqual(report.differences, [])
       assert.deepStrictEqual(report.journal, records)
     }),
+  )
+
+  it.effect("of a copy goes by the copy's name", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const agent = yield* open({ tools: [echo, note] })
+      yield* hurried(Stream.runCollect(agent.prompt("again")))
+      const copy = yield* agents.fork(agent.sessionId, { tools: [echo, note] })
+      yield* hurried(Stream.runCollect(copy.prompt("again")))
+      const report = yield* Replay.run((yield* Journal.read(copy.sessionId)).records)
+      assert.deepStrictEqual(report.differences, [])
+      assert.strictEqual(report.sessionId, copy.sessionId)
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book))),
   )
 })

@@ -10,6 +10,7 @@ import * as Path from "effect/Path"
 import * as Schema from "effect/Schema"
 import { Files } from "../../platform/Files.ts"
 import { Facts } from "../../session/Facts.ts"
+import * as RegularFile from "../../session/RegularFile.ts"
 
 const State = Schema.Struct({
   version: Schema.Literal(1),
@@ -36,11 +37,22 @@ export const save = Effect.fnUntraced(function* (cwd: string, sessionId: string,
     )
 })
 
+/** What was taken back is no fact any more, for whoever reads the file either. A file of another session stays. */
+export const renew = Effect.fnUntraced(function* (cwd: string, sessionId: string, facts: Facts) {
+  if ((yield* load(cwd, sessionId)) === undefined) return undefined
+  return yield* save(cwd, sessionId, facts)
+})
+
 /** What a file of this session says; nothing where there is none, or another session's. */
 export const load = Effect.fnUntraced(function* (cwd: string, sessionId: string) {
   const fs = yield* FileSystem.FileSystem
   const path = (yield* Path.Path).join(cwd, name)
-  const text = yield* Effect.option(Effect.filterOrFail(fs.readFileString(path), ({ length }) => length <= largest))
+  // A repository may bring a pipe of that name, or a link to a device: opening one could wait forever, reading the other never ends.
+  const text = yield* RegularFile.stat(path).pipe(
+    Effect.filterOrFail(({ size }) => size <= largest),
+    Effect.andThen(fs.readFileString(path)),
+    Effect.option,
+  )
   const state = Option.flatMap(text, Schema.decodeUnknownOption(fromJson))
   return Option.isSome(state) && state.value.sessionId === sessionId ? state.value.facts : undefined
 })

@@ -245,6 +245,28 @@ describe("making room", () => {
     }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book(), small))),
   )
 
+  it.effect("is nothing that is remembered after the session has gone back to before what was said", () =>
+    Effect.gen(function* () {
+      const agents = yield* Agents
+      const disk = yield* FileSystem.FileSystem
+      const id = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const agent = yield* open({ model: "opus" })
+          for (const prompt of ["Hello", "echo 3, it must be TASK-17", "/compact", "echo 4", "/compact"]) {
+            yield* hurried(Stream.runCollect(agent.prompt(prompt)))
+          }
+          assert.include(yield* disk.readFileString("/work/.claude/session-state.json"), "TASK-17")
+          yield* agent.rewind("2", { what: "conversation" })
+          return agent.sessionId
+        }),
+      )
+      assert.notInclude(yield* disk.readFileString("/work/.claude/session-state.json"), "TASK-17")
+      const again = yield* agents.resume(id, { permissionMode: "bypassPermissions", tools: [echo, note] })
+      yield* hurried(Stream.runCollect(again.prompt("and now?")))
+      assert.notInclude(JSON.stringify((yield* ScriptedModel.requests).at(-1)?.body.messages), "TASK-17")
+    }).pipe(Effect.scoped, Effect.provide(TestRuntime.layer(book(), small))),
+  )
+
   it.effect("is refused where it is switched off, and says so", () =>
     Effect.gen(function* () {
       const off = { host: { env: { DISABLE_COMPACT: "1" } } }
