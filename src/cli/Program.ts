@@ -104,7 +104,7 @@ const sessionOptions = (): Readonly<Record<string, ReadonlyArray<Option>>> => ({
     new Option("--model <name>", "model id or alias (sonnet, opus, haiku, …)"),
     new Option("--fallback-model <name>", "take this one when the model is overloaded"),
     new Option("--effort <level>", "how hard the model is to try (default: as the model does)").choices(efforts),
-    new Option("--max-turns <n>", "stop after so many rounds with the model").argParser(whole),
+    new Option("--max-turns <n>", "stop after so many replies of the model").argParser(whole),
     new Option("--max-budget-usd <amount>", "stop before more than this is spent").argParser(money),
     new Option("--system-prompt <text>", "replace the system prompt"),
     new Option("--system-prompt-file <file>", "replace it with a file"),
