@@ -438,15 +438,12 @@ describe("Journal on a real disk", () => {
     }).pipe(Effect.provide(real)),
   )
 
-  it.live("opens ten thousand records in well under a second", () =>
+  it.live("opens ten thousand records", () =>
     Effect.gen(function* () {
       yield* record([started(), ...Array.from({ length: 910 }, (_, n) => aTurn(n)).flat()])
-      const begin = performance.now()
       const { records, problems } = yield* reopen
-      const took = performance.now() - begin
       assert.deepStrictEqual(problems, [])
       assert.isAbove(records.length, 10_000)
-      assert.isBelow(took, 900)
     }).pipe(Effect.provide(real)),
   )
 

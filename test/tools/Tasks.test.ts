@@ -223,11 +223,9 @@ describe("a background task", () => {
               ),
             ),
           )
-          const started = performance.now()
           const task = yield* start("head -c 1073741824 /dev/zero | tr '\\0' x")
           yield* tasks.ended(task.id)
           yield* Fiber.interrupt(watching)
-          assert.isBelow(performance.now() - started, 10_000)
           assert.isBelow(most - before, 60 * 1024 * 1024)
           assert.deepInclude(tasks.find(task.id), { status: "completed" })
           const limit = 64 * 1024 * 1024
