@@ -17,6 +17,7 @@ import * as CacheView from "./CacheView.ts"
 import * as HealthView from "./HealthView.ts"
 import { visible } from "./Reveal.ts"
 import type { Stdio } from "./Stdio.ts"
+import * as SessionNamed from "./SessionNamed.ts"
 
 /** What is asked, and about which session; the last one of this directory unless told. */
 export interface ContextAsk {
@@ -31,7 +32,7 @@ interface Job {
 
 export const contextCommand = Effect.fnUntraced(function* ({ ask, json }: Job, stdio: Pick<Stdio, "out" | "err">) {
   const { cwd } = yield* Host
-  const id = ask.session ?? (yield* Sessions.latest(cwd))
+  const id = ask.session === undefined ? yield* Sessions.latest(cwd) : yield* SessionNamed.idOf(ask.session)
   const found = id === undefined ? undefined : yield* Sessions.locate(id)
   if (id === undefined || found === undefined) {
     const what = id === undefined ? `no session in ${cwd}` : `no session ${visible(id)}`

@@ -21,9 +21,10 @@ import * as Sessions from "../session/Sessions.ts"
 import * as ForkView from "./ForkView.ts"
 import { visible, visibleJson } from "./Reveal.ts"
 import type { Stdio } from "./Stdio.ts"
+import * as SessionNamed from "./SessionNamed.ts"
 
 export interface ReplayJob {
-  /** An id, `latest`, or the file of an exported recording. */
+  /** What names a session, `latest`, or the file of an exported recording. */
   readonly session: string
   readonly until: number | undefined
   /** `12=text`, `12={"content":…}`, `12=@file` */
@@ -154,8 +155,7 @@ const recordingOf = Effect.fnUntraced(function* (session: string, { err }: Stdio
     )
     return yield* Fixture.records(parsed(text))
   }
-  const sessionId = session === "latest" ? yield* Sessions.latest(cwd) : session
-  const found = sessionId === undefined ? undefined : yield* Sessions.locate(sessionId)
+  const found = yield* Sessions.locate(yield* SessionNamed.idOf(session))
   if (found === undefined) return yield* new SessionNotFound({ sessionId: session })
   if (found.kind !== "own") {
     const why = `${found.path} is a transcript of another client, which does not say what was observed`

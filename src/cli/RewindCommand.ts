@@ -8,6 +8,7 @@ import type { Checkpoint } from "../session/RewindPlan.ts"
 import { CannotStart } from "./OpenSession.ts"
 import { visibleJson } from "./Reveal.ts"
 import * as RewindView from "./RewindView.ts"
+import * as SessionNamed from "./SessionNamed.ts"
 import type { Stdio } from "./Stdio.ts"
 
 export interface RewindJob {
@@ -26,7 +27,7 @@ type Writers = Pick<Stdio, "out" | "err">
 export const rewindCommand = Effect.fnUntraced(function* (job: RewindJob, { err, out }: Writers) {
   const agents = yield* Agents
   const { cwd: here } = yield* Host
-  const id = job.session ?? (yield* agents.latest(here))
+  const id = job.session === undefined ? yield* agents.latest(here) : yield* SessionNamed.idOf(job.session)
   if (id === undefined) {
     const message = `There is no session in ${here}. Name one: troupe rewind <session>.`
     return yield* new CannotStart({ message })

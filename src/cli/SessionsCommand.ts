@@ -16,6 +16,7 @@ import * as SessionSearch from "../session/SessionSearch.ts"
 import type { LineReader } from "./LineReader.ts"
 import { visible } from "./Reveal.ts"
 import * as SessionExport from "./SessionExport.ts"
+import * as SessionNamed from "./SessionNamed.ts"
 import * as SessionsView from "./SessionsView.ts"
 import type { Stdio } from "./Stdio.ts"
 import { count } from "./ToolView.ts"
@@ -82,7 +83,8 @@ const lookOf = Effect.fnUntraced(function* ({ stdio }: Door) {
 /** The session that is meant; also one in which nothing was said, by its whole id. */
 const meant = Effect.fnUntraced(function* (reference: string) {
   const all = yield* SessionIndex.list
-  return yield* Effect.fromResult(SessionRef.resolve(reference, all))
+  const id = yield* SessionNamed.idOf(reference)
+  return yield* Effect.fromResult(SessionRef.resolve(id, all))
 })
 
 /** Those of a directory, and how many there are elsewhere. */

@@ -29,6 +29,7 @@ import { version } from "./PackageRoot.ts"
 import { visible, visibleJson } from "./Reveal.ts"
 import { signalCodes, type Stdio } from "./Stdio.ts"
 import type { TeleportJob } from "./TeleportProgram.ts"
+import * as SessionNamed from "./SessionNamed.ts"
 
 type JobOf<What extends TeleportJob["what"]> = Extract<TeleportJob, { readonly what: What }>
 type Out = Pick<Stdio, "out" | "err" | "signal">
@@ -112,7 +113,7 @@ export const writeOut = Effect.fnUntraced(function* (
 
 const find = Effect.fnUntraced(function* (session: string | undefined) {
   const { cwd } = yield* Host
-  const id = session ?? (yield* Sessions.latest(cwd))
+  const id = session === undefined ? yield* Sessions.latest(cwd) : yield* SessionNamed.idOf(session)
   const what = "There is nothing to take along"
   if (id === undefined) return yield* new TeleportFile.TeleportError({ what, why: `no session was held in ${cwd}` })
   yield* HandOver.settle(id)

@@ -45,6 +45,25 @@ const begun = Effect.fnUntraced(function* () {
 const ids = (json: string): ReadonlyArray<string> => JSON.parse(json).map(({ id }: { readonly id: string }) => id)
 
 describe.concurrent("troupe sessions", () => {
+  it.live("are meant by what the list shows of them, whatever the command", () =>
+    Effect.gen(function* () {
+      const { run, said } = yield* begun()
+      yield* said("what is flaky?", one)
+      yield* said("once more", three)
+      const runs = [
+        ["context", "show", "11111111"],
+        ["rewind", "what is flaky?"],
+        ["replay", "11111111"],
+        ["teleport", "export", "11111111"],
+        ["sessions", "show", "latest"],
+      ]
+      for (const argv of runs) endedWith(yield* run(argv), 0)
+      const several = yield* run(["rewind", "1111"])
+      endedWith(several, 1)
+      assert.include(several.err, '"1111" is more than one session')
+    }).pipe(Effect.scoped),
+  )
+
   it.live("lists the sessions of this directory, the last used first, and every one with --all", () =>
     Effect.gen(function* () {
       const { directory, said, sessions } = yield* begun()
