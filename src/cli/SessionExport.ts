@@ -5,11 +5,13 @@ import type * as FileSystem from "effect/FileSystem"
 import { isAbsolute, join } from "node:path"
 import { Files } from "../platform/Files.ts"
 import type { Host } from "../platform/Host.ts"
+import * as SecretText from "../security/SecretText.ts"
 import * as Conversation from "../session/Conversation.ts"
 import * as History from "../session/History.ts"
 import * as Import from "../session/Import.ts"
 import * as Journal from "../session/Journal.ts"
 import { type JournalError, journalError } from "../session/JournalError.ts"
+import * as Redaction from "../session/Redaction.ts"
 import * as RegularFile from "../session/RegularFile.ts"
 import type { Located } from "../session/Sessions.ts"
 import { html } from "./ExportHtml.ts"
@@ -73,8 +75,23 @@ const json = ({ began, items, ...session }: Read): string => {
   return pretty({ ...session, began: iso(began), items: items.map((item) => ({ ...item, time: iso(item.time) })) })
 }
 
-export const render = (session: Read, format: ExportFormat): string =>
-  format === "html" ? html(session) : format === "json" ? json(session) : markdown(session)
+/** It is made to be shown to others: without the secrets that were said in it. */
+export const render = (given: Read, format: ExportFormat): string => {
+  const session = { ...given, title: struck(given.title), items: given.items.map(withoutSecrets) }
+  return format === "html" ? html(session) : format === "json" ? json(session) : markdown(session)
+}
+
+const struck = (text: string): string => SecretText.redact(text).text
+
+const withoutSecrets = (item: Conversation.Item): Conversation.Item => {
+  if (item.kind !== "call") return { ...item, text: struck(item.text) }
+  const { input, result } = item
+  return {
+    ...item,
+    input: Redaction.make(struck).value(input),
+    ...(result !== undefined && { result: struck(result) }),
+  }
+}
 
 /** Writes it, for its reader alone: what was said in a session may be private. Answers the file's path. */
 export const save = Effect.fnUntraced(function* (found: Located, cwd: string, output: string | undefined) {

@@ -63,6 +63,7 @@ class Fold {
       case "PromptReceived":
         return event.harness === true ? undefined : this.put(said("prompt", event.content, time))
       case "PromptRefused":
+        if (event.done === true) return undefined
         return this.put([{ kind: "note", text: `This was not shown to the model: ${event.reason}`, time }])
       case "BlockReceived":
         return this.block(event.block, time, event.requestId)

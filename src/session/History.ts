@@ -301,7 +301,10 @@ export class History extends About {
       const result = { content: block.content ?? "", isError: block.is_error === true }
       HistoryReply.answer(this.reply, block.tool_use_id, result)
     }
-    this.said.push(...HistoryBlocks.userBlocks(event.content))
+    const blocks = HistoryBlocks.userBlocks(event.content)
+    // Nobody else's words are in a transcript's user messages but a person's, as far as it tells.
+    for (const block of blocks) this.promptOf.set(block, event.uuid)
+    this.said.push(...blocks)
     this.remember(event.content)
   }
 

@@ -97,6 +97,9 @@ export const allowed: Effect.Effect<boolean, never, Host> = Effect.map(Host, (ho
 /** Processes of tasks carry it with the session's id, so that a session finds what a killed life of it left running. */
 export const variable = "TROUPE_TASK"
 
+/** What it says: a session that travels is in two places of a machine, and each ends only what it has started itself. */
+export const markOf = (sessionId: string, configDir: string): string => `${sessionId}@${configDir}`
+
 interface Entry {
   task: Task
   readonly ended: Deferred.Deferred<void>
@@ -121,7 +124,8 @@ const make = Effect.gen(function* () {
   const entries = new Map<string, Entry>()
   const desk = new NoticeDesk()
   // Whoever opens a session from within one of its own tasks must not end themselves.
-  const isWithin = host.env(variable) === workspace.sessionId
+  const mark = markOf(workspace.sessionId, host.configDir)
+  const isWithin = host.env(variable) === mark
   let marked = false
 
   yield* Effect.addFinalizer(
@@ -129,7 +133,7 @@ const make = Effect.gen(function* () {
       const cut = [...entries.values()].filter(({ task }) => task.status === "running")
       yield* Effect.forEach(entries.values(), (entry) => end(entry), { concurrency: "unbounded", discard: true })
       for (const { task } of cut) yield* Effect.logWarning(`ended with the session, still running: ${task.description}`)
-      if (marked && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
+      if (marked && !isWithin) yield* processes.endStrays(variable, mark)
     }),
   )
 
@@ -177,7 +181,7 @@ const make = Effect.gen(function* () {
       command: "bash",
       args: ["-c", command],
       cwd,
-      env: { ...options.env, PWD: cwd, [variable]: workspace.sessionId },
+      env: { ...options.env, PWD: cwd, [variable]: mark },
     }
     const handle = yield* Effect.gen(function* () {
       const started = options.within === undefined ? spec : yield* options.within(spec, owned)
@@ -264,7 +268,7 @@ const make = Effect.gen(function* () {
     told: (id) => desk.withdraw(id),
     mark: () => {
       marked = true
-      return { [variable]: workspace.sessionId }
+      return { [variable]: mark }
     },
     notices: Stream.fromEffectRepeat(desk.next),
     recover: Effect.fnUntraced(function* ({ lost, mayRunHere }) {
@@ -284,7 +288,7 @@ const make = Effect.gen(function* () {
         entries.set(known.id, entry)
         gone.push(TaskNotice.ended(entry.task))
       }
-      if (mayRunHere && !isWithin) yield* processes.endStrays(variable, workspace.sessionId)
+      if (mayRunHere && !isWithin) yield* processes.endStrays(variable, mark)
       return gone
     }),
   })

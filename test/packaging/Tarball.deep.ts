@@ -54,7 +54,8 @@ beforeAll(async () => {
   })
   await Effect.runPromise(prepare)
 }, 300_000)
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }))
+// Packages are many small files: on a busy disk that takes its time.
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 }), 120_000)
 
 const program = `
 import { Agents, Budget, Event, Output, Runtime, Tools } from "troupe"

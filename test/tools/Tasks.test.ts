@@ -12,11 +12,11 @@ import { spawn } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Host } from "../../src/platform/Host.ts"
 import * as NodeProcess from "../../src/platform/NodeProcess.ts"
 import type { DurableEvent } from "../../src/protocol/Event.ts"
 import * as TaskRecords from "../../src/tools/TaskRecords.ts"
-import { MaxOutputBytes, MaxRunning, type StartOptions, Tasks, variable } from "../../src/tools/Tasks.ts"
+import { Host } from "../../src/platform/Host.ts"
+import { MaxOutputBytes, MaxRunning, markOf, type StartOptions, Tasks, variable } from "../../src/tools/Tasks.ts"
 import { Workspace } from "../../src/tools/Workspace.ts"
 import { smallDisk } from "../agents/realWorld.ts"
 import { becomes, living, marker } from "./processes.ts"
@@ -399,8 +399,10 @@ describe("after a crash", () => {
         const mark = marker()
         const left = (id: string) =>
           spawn("sleep", [mark], { env: { ...process.env, [variable]: id }, detached: true, stdio: "ignore" })
-        left(workspace.sessionId)
-        const foreign = left(`${workspace.sessionId}0`)
+        const [configDir = ""] = workspace.spillDir.split("/troupe/")
+        left(markOf(workspace.sessionId, configDir))
+        // The same session, in another place of this machine.
+        const foreign = left(markOf(workspace.sessionId, `${configDir}-abroad`))
         yield* becomes("both sleep", () => living(mark).length === 2)
         yield* tasks.recover(TaskRecords.find([]))
         assert.strictEqual(living(mark).length, 2)

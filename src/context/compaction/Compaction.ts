@@ -86,6 +86,8 @@ const mostFailures = 3
 const soon = 3
 const mostRefills = 3
 const longestSummary = 20_000
+/** What a summary by itself may leave of the conversation at the most. */
+const leastGain = 0.9
 /** The newest replies and what came of them are left alone: `2` messages each. */
 const newest = 4
 /** Of what fits into a request, lines that must survive may take this part, and one result that. */
@@ -255,7 +257,10 @@ export const make: (circumstances: Circumstances) => Effect.Effect<CompactionSha
       const rest = Layers.sizeOf(history.messages().slice(to))
       const stood = Layers.sizeOf([{ role: "user", content: standIn.content }])
       const postTokens = preTokens - Layers.sizeOf(history.messages()) + rest + stood
-      if (postTokens >= preTokens) return left("a summary would take as much room as the conversation")
+      // The cache is lost with it, so it must be worth that; a person may want it all the same.
+      if (postTokens >= preTokens * (trigger === "manual" ? 1 : leastGain)) {
+        return left("a summary would take nearly as much room as the conversation", trigger !== "manual")
+      }
       yield* recorder.emit({
         _tag: "Compacted",
         uuid: yield* Ids.uuid,
