@@ -78,9 +78,10 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
     for (const schema of now) if (!latched.has(schema.name)) latched.set(schema.name, schema)
     return [...latched.values()]
   }
-  let known: ReadonlyMap<string, string> | undefined
-  const spelled = () =>
-    new Map(visible().flatMap((tool) => (tool.listed ? [[tool.name, JSON.stringify(schemaOf(tool))]] : [])))
+  /** The tools of which the model knows, and whether others have come or gone since. */
+  let known: ReadonlyArray<Tool<never>> | undefined
+  let moved = false
+  const listed = () => visible().filter((tool) => tool.listed)
 
   return {
     register: Effect.fnUntraced(function* <R>(tool: Tool<R>) {
@@ -91,12 +92,14 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
       yield* Effect.acquireRelease(
         Effect.sync(() => {
           registered.push(ready)
+          moved = true
           if (latched?.has(ready.name) === false) late.add(ready.name)
           told = undefined
         }),
         () =>
           Effect.sync(() => {
             registered.splice(registered.indexOf(ready), 1)
+            moved = true
             told = undefined
           }),
       )
@@ -108,16 +111,18 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
     names: () => visible().flatMap((tool) => (tool.listed ? [tool.name] : [])),
     schemas: () => (told ??= schemas()),
     news: () => {
-      if (known === undefined) return undefined
-      const before = known
-      known = spelled()
-      return newsOf(before, known, deferral)
+      if (known === undefined || !moved) return undefined
+      const before = spelled(known)
+      known = listed()
+      moved = false
+      return newsOf(before, spelled(known), deferral)
     },
     latch: (capacity, above) => {
       const plan = Deferral.plan(visible(), capacity, above)
       deferral = plan.deferral
       latched = new Map(present().map((schema) => [schema.name, schema]))
-      known = spelled()
+      known = listed()
+      moved = false
       told = undefined
       return plan
     },
@@ -137,6 +142,9 @@ const make = (isHidden: (name: string) => boolean): ToolCatalog["Service"] => {
     },
   }
 }
+
+const spelled = (tools: ReadonlyArray<Tool<never>>): ReadonlyMap<string, string> =>
+  new Map(tools.map((tool) => [tool.name, JSON.stringify(schemaOf(tool))]))
 
 /** For a message to the model; nothing when nothing changed. */
 const newsOf = (
