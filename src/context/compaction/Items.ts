@@ -42,8 +42,8 @@ interface Piece {
   readonly block: ContentBlock
   readonly text: string
   readonly tokens: number
-  /** Names in it that somebody may come back to. */
-  readonly names: ReadonlySet<string>
+  /** Names in it that somebody may come back to, once somebody has looked for them. */
+  names?: ReadonlySet<string>
   /** What kind of thing it is, once somebody has asked. */
   sorted?: Triage.Sorted
 }
@@ -55,7 +55,7 @@ const piecesOf = (message: Message): ReadonlyArray<Piece> => {
   if (known !== undefined) return known
   const made = toBlocks(message.content).map((block): Piece => {
     const text = textOf(block)
-    return { block, text, tokens: tokensOf(block, text), names: namesIn(text) }
+    return { block, text, tokens: tokensOf(block, text) }
   })
   pieces.set(message, made)
   return made
@@ -130,7 +130,8 @@ export const of = (messages: ReadonlyArray<Message>): ReadonlyArray<ContextItem>
     const mentioned = new Set<number>()
     const own = items.length
     for (const [index, piece] of piecesOf(message).entries()) {
-      const { block, names, text, tokens } = piece
+      const { block, text, tokens } = piece
+      const names = (piece.names ??= namesIn(text))
       const call = block.type === "tool_result" ? calls.get(block.tool_use_id) : undefined
       const about = aboutBlock(message, block, call)
       const said = { ...about, content: text }
