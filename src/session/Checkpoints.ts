@@ -283,14 +283,15 @@ export const make = Effect.fnUntraced(function* (options: CheckpointsOptions) {
     work: Effect.Effect<A, E, R>,
   ) {
     const id = yield* Ids.uuid
+    // Until it is recorded it has an owner: a look that comes in between would take it for a person's.
     yield* shape.before({ id, paths })
-    owners.delete(id)
     return yield* Effect.onExit(work, () =>
       quietly(
-        Effect.andThen(
-          record(paths, "rewind", { promptId: to, to }),
-          Effect.suspend(() => history.note([{ close: id }])),
-        ),
+        Effect.gen(function* () {
+          owners.delete(id)
+          yield* record(paths, "rewind", { promptId: to, to })
+          yield* history.note([{ close: id }])
+        }),
       ),
     )
   })
